@@ -1,0 +1,161 @@
+"""What ``run`` and ``explain`` have in common: a session file, a pack, and how they meet."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from ..policy.stage import EVENTS
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+OVERFLOW_CLASS = "prompt_too_long"
+"""What an ``overflow`` run of a file assumes of the API's refusal: the file does not hold it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """The options as given."""
+
+    session: str
+    pack: str
+    model: str | None
+    values: tuple[str, ...]
+    event: str
+    now: str | None
+    summarizer: str
+    folder: str | None
+    history: bool
+    strict: bool
+    roots: tuple[str, ...]
+
+
+def subject_options(command: F) -> F:
+    """The options of both commands."""
+    options = (
+        click.argument("session", metavar="SESSION"),
+        click.option("--pack", "-p", metavar="PACK", default="claude-code", show_default=True, help="Name or path."),
+        click.option("--model", "-m", metavar="MODEL", help="Default: the session's own."),
+        click.option(
+            "--set",
+            "values",
+            metavar="NAME=VALUE",
+            multiple=True,
+            help="A setting, window, max_output, max_input, or a dotted place (limits.auto). Repeatable.",
+        ),
+        click.option("--at", "event", type=click.Choice(EVENTS), default="before_request", show_default=True, help="Event."),
+        click.option("--now", metavar="TIME", help="ISO 8601 or seconds since 1970. Default: the session's newest time."),
+        click.option(
+            "--summarizer",
+            "-s",
+            metavar="WHO",
+            default="none",
+            show_default=True,
+            help="none, anthropic, command:PROGRAM… or canned:FILE.",
+        ),
+        click.option("--dir", "folder", metavar="DIR", help="Session directory: journal and store. Default: in memory."),
+        click.option("--history", is_flag=True, help="The whole conversation instead of the live context."),
+        click.option("--files", "roots", metavar="ROOT", multiple=True, help="A folder stages may read files of. Repeatable."),
+        click.option("--strict", is_flag=True, help="Exit 1 on warnings too; an invalid request is an error."),
+        click.option("--json", "as_json", is_flag=True, help="The receipt as JSON."),
+    )
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+@dataclass(slots=True)
+class Subject:
+    """A session file read, a pack loaded, and an engine that has both; ``warnings`` were found on the way."""
+
+    recording: Any
+    request: Any
+    facts: Any
+    engine: Any
+    warnings: list[str]
+
+    def about(self) -> dict[str, Any]:
+        """What the receipt's JSON says of the file."""
+        recording = self.recording
+        problems = [
+            {key: value for key, value in (("line", one.line), ("message", one.message), ("hint", one.hint)) if value}
+            for one in recording.problems
+        ]
+        part = "history" if self.request.messages is recording.history.messages else "live"
+        if recording.live is recording.history:
+            part = "whole"
+        return {"file": recording.path, "format": recording.format, "part": part, "problems": problems}
+
+
+def prepare(wish: Wish, step: Callable[[str], None]) -> Subject:
+    """Read, load, put together. Raises what ``exits`` has words for, and click.UsageError for wrong options."""
+    from ..engine import Engine
+    from ..facts import Facts, ManualRequest, moment
+    from ..files import NoFiles, RootedFiles
+    from ..readers import read
+    from ..summarizers import parse
+    from .values import Values, load_pack, settings_of, wrong
+
+    values = Values.of(wish.values)
+    try:
+        now = None if wish.now is None else moment(_seconds(wish.now))
+    except ValueError as error:
+        raise wrong(str(error), "--now") from None
+    try:
+        summarizer = parse(wish.summarizer)
+    except (ValueError, OSError) as error:
+        raise wrong(str(error), "--summarizer") from None
+    for root in wish.roots:
+        if not Path(root).is_dir():
+            raise wrong(f"there is no folder '{root}'", "--files")
+    step(f"loading the pack {wish.pack}")
+    report, pack = load_pack(wish.pack, values)
+    settings, models = settings_of(pack, values)
+    step(f"reading {wish.session}")
+    recording = read(wish.session)
+    request = recording.history if wish.history else recording.live
+    if wish.model is not None:
+        request = replace(request, model=wish.model)
+    if not request.model:
+        raise click.UsageError(f"{wish.session} does not say which model it is for; name one with --model")
+    engine = Engine(
+        pack,
+        settings=settings,
+        models=models,
+        summarizer=summarizer,
+        files=RootedFiles(wish.roots) if wish.roots else NoFiles(),
+        strict=wish.strict,
+    )
+    facts = Facts(
+        now=recording.meta.get("now") if now is None else now,
+        caller=str(recording.meta.get("agent") or "main"),
+        error=OVERFLOW_CLASS if wish.event == "overflow" else None,
+        request=ManualRequest() if wish.event == "manual" else None,
+    )
+    warnings = [_read_warning(recording.path or wish.session, problem) for problem in recording.problems]
+    warnings += [str(problem) for problem in report.problems if problem.severity == "warning"]
+    return Subject(recording, request, facts, engine, warnings)
+
+
+def _seconds(text: str) -> float | str:
+    try:
+        return float(text)
+    except ValueError:
+        return text
+
+
+def _read_warning(path: str, problem: Any) -> str:
+    place = f"{path}:{problem.line}" if problem.line else path
+    return f"{place}: {problem.message}" + (f" ({problem.hint})" if problem.hint else "")
+
+
+def say_warnings(warnings: list[str], most: int = 20) -> None:
+    """The warnings on stderr; of very many only the first."""
+    for one in warnings[:most]:
+        click.echo(f"warning: {one}", err=True)
+    if len(warnings) > most:
+        click.echo(f"warning: … and {len(warnings) - most:,} more", err=True)

@@ -1,0 +1,94 @@
+"""What a host hands over: a request, and what is known of each of its messages."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+Message = Mapping[str, Any]
+"""One message in Anthropic's shape: ``{"role": …, "content": str | list of blocks}``."""
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """Token counts the API reported for one response.
+
+    ``input`` excludes what came from or went to the prompt cache; ``prompt`` is the whole input side.
+    ``output`` is None where the record is not final (clients that log the start of a stream).
+    """
+
+    input: int
+    cache_read: int = 0
+    cache_write: int = 0
+    output: int | None = None
+    model: str | None = None
+
+    @property
+    def prompt(self) -> int:
+        """Tokens of the request: input + cache read + cache write."""
+        return self.input + self.cache_read + self.cache_write
+
+    @classmethod
+    def of(cls, raw: Mapping[str, Any], model: str | None = None, final: bool = True) -> Usage:
+        """Read the API's own ``usage`` object; missing and null counts are 0."""
+
+        def number(key: str) -> int:
+            value = raw.get(key)
+            return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else 0
+
+        return cls(
+            input=number("input_tokens"),
+            cache_read=number("cache_read_input_tokens"),
+            cache_write=number("cache_creation_input_tokens"),
+            output=number("output_tokens") if final else None,
+            model=model,
+        )
+
+
+ORIGINS = (
+    "user",
+    "command",
+    "assistant",
+    "tool",
+    "summary",
+    "note",
+    "attachment",
+    "reminder",
+    "context",
+    "example",
+)
+"""Where a message comes from (LANGUAGE §8). ``user`` and ``command`` are the genuine user messages."""
+
+GENUINE = frozenset({"user", "command"})
+
+
+@dataclass(frozen=True, slots=True)
+class Info:
+    """What the host knows of one message: its id, time (seconds since 1970, UTC), origin, pin, usage, source.
+
+    ``usage`` belongs to an assistant message and measures the request that message answered.
+    """
+
+    id: str | None = None
+    at: float | None = None
+    origin: str | None = None
+    pinned: bool = False
+    usage: Usage | None = None
+    source: Any = None
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """A request as the API takes it; ``info`` runs beside ``messages`` (shorter or empty: nothing known).
+
+    ``extra`` holds every other field of the request (``max_tokens``, ``thinking``, …), passed through as it is.
+    """
+
+    model: str
+    messages: Sequence[Message]
+    system: str | Sequence[Message] | None = None
+    tools: Sequence[Mapping[str, Any]] | None = None
+    format: str = "anthropic"
+    info: Sequence[Info | None] = ()
+    extra: Mapping[str, Any] = field(default_factory=dict)

@@ -1,0 +1,93 @@
+"""The engine: a pack and the host's ports. Opens sessions; holds no state of any conversation."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from .conversation.items import ItemMaker
+from .files import Files, NoFiles
+from .journal import DiskJournal, MemoryJournal
+from .packs.load import load
+from .packs.pack import Pack
+from .policy.scene import NUMBER_NAMES
+from .ports import HookPort, Ports
+from .session import Session
+from .store import FolderStore, MemoryStore, Store
+from .summarizers.base import Summarizer
+from .tokens.counters import Counter, make
+from .tokens.media import media_tokens
+from .validity import Profile
+from .version import __version__
+
+THINKING = ("strip", "drop_block")
+
+
+class Engine:
+    """Made by ``Engine.load``, or of a ``Pack``. May be shared by any number of sessions."""
+
+    def __init__(
+        self,
+        pack: Pack,
+        *,
+        settings: Mapping[str, bool | float | str] | None = None,
+        models: Mapping[str, Mapping[str, float]] | None = None,
+        summarizer: Summarizer | None = None,
+        store: Store | None = None,
+        files: Files | None = None,
+        hooks: HookPort | None = None,
+        counter: str | Counter = "estimate",
+        profile: Profile | None = None,
+        thinking: str = "strip",
+        strict: bool = False,
+    ) -> None:
+        if thinking not in THINKING:
+            raise ValueError(f"thinking is {thinking!r}; it may be {' or '.join(THINKING)}")
+        self.pack = pack
+        self.settings = dict(settings or {})
+        self.models = {name: dict(values) for name, values in (models or {}).items()}
+        pack.accept_settings(self.settings)
+        for name, values in self.models.items():
+            for key in values:
+                if key not in NUMBER_NAMES and key not in pack.settings:
+                    raise ValueError(f"models: {name}: {key!r} is neither {', '.join(NUMBER_NAMES)} nor a setting")
+        self.counter = make(counter) if isinstance(counter, str) else counter
+        self.maker = ItemMaker(self.counter.count, media_tokens)
+        self.profile = profile
+        self.thinking = thinking
+        self.strict = strict
+        self._store = store
+        self.ports = Ports(summarizer, store or MemoryStore(), files or NoFiles(), hooks)
+
+    @classmethod
+    def load(cls, pack: str | os.PathLike[str] | Pack = "claude-code", **keywords: Any) -> Engine:
+        """An engine of a pack's name, path, or a ``Pack``. Keywords as in ``Engine``.
+
+        Raises PackError with everything that is wrong with the pack, ValueError for a wrong keyword.
+        """
+        return cls(pack if isinstance(pack, Pack) else load(pack if isinstance(pack, str) else Path(pack)), **keywords)
+
+    def session(self) -> Session:
+        """A session in memory: it ends with the process."""
+        return Session(self, MemoryJournal())
+
+    def open_session(self, folder: str | os.PathLike[str]) -> Session:
+        """A session that lasts: journal and, unless the host gave one, the store live in ``folder`` (made 0700).
+
+        Raises JournalError or OSError if the journal cannot be read.
+        """
+        place = Path(folder)
+        journal = DiskJournal.open(place, engine=__version__)
+        engine = self if self._store is not None else self._with_store(FolderStore(place))
+        return Session(engine, journal)
+
+    def _with_store(self, store: Store) -> Engine:
+        twin = object.__new__(Engine)
+        twin.__dict__.update(self.__dict__)
+        ports = self.ports
+        twin.ports = Ports(ports.summarizer, store, ports.files, ports.hooks, ports.count)
+        return twin
+
+

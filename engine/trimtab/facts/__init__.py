@@ -1,0 +1,21 @@
+"""What the host tells and what the tool traffic shows: facts are lists of records (LANGUAGE §4)."""
+
+from __future__ import annotations
+
+from .book import FactBook, text_of
+from .host import ApiError, Facts, ManualRequest, Record, moment
+from .rules import FactError, FactRule, Source, fact_rules
+
+__all__ = [
+    "ApiError",
+    "FactBook",
+    "FactError",
+    "FactRule",
+    "Facts",
+    "ManualRequest",
+    "Record",
+    "Source",
+    "fact_rules",
+    "moment",
+    "text_of",
+]

@@ -1,0 +1,164 @@
+"""Facts from the host: the clock, the last usage, an error, a manual request and named records."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any, TypeAlias
+
+from ..conversation.items import structure
+from ..conversation.request import Usage
+
+Record: TypeAlias = Mapping[str, Any]
+
+SECONDS_LIMIT = 1e11
+"""Numbers from here on are milliseconds by mistake: as seconds they lie beyond the year 5000."""
+
+MAIN_FIELDS: Mapping[str, str] = {
+    "user_messages": "text",
+    "errors": "text",
+    "images": "serial",
+    "tool_names": "name",
+    "date": "date",
+    "queued_commands": "text",
+    "changed_files": "path",
+    "nested_memory": "path",
+    "memory": "path",
+    "files": "path",
+    "skills": "name",
+    "agents": "id",
+    "agent_listing": "name",
+    "deferred_tools": "name",
+    "loaded_tools": "name",
+    "mcp_instructions": "name",
+    "todos": "items",
+}
+"""Main field of the facts that are always there or come from the host; ``text`` for every other one."""
+
+
+@dataclass(frozen=True, slots=True)
+class ApiError:
+    """What the API answered: its text, HTTP status and error type, as far as the host has them."""
+
+    message: str
+    status: int | None = None
+    type: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ManualRequest:
+    """A manual run: its name, who asked (``user``, ``model`` or ``hook``), instructions, and a place.
+
+    ``messages``, ``from_`` and ``up_to`` name messages by serial (int) or by the host's id (str).
+    """
+
+    name: str = "compact"
+    by: str = "user"
+    instructions: str | None = None
+    messages: tuple[int | str, ...] = ()
+    from_: int | str | None = None
+    up_to: int | str | None = None
+
+    @classmethod
+    def of(cls, raw: str | Mapping[str, Any]) -> ManualRequest:
+        """From plain data; a string is the name. Raises ValueError for an unknown key."""
+        if isinstance(raw, str):
+            return cls(name=raw)
+        values = {("from_" if key == "from" else key): value for key, value in raw.items()}
+        unknown = sorted(set(values) - set(cls.__slots__))
+        if unknown:
+            raise ValueError(f"request: unknown key {unknown[0]!r}; known: {', '.join(cls.__slots__)}")
+        values["messages"] = tuple(values.get("messages", ()))
+        return cls(**values)
+
+
+@dataclass(frozen=True, slots=True, init=False)
+class Facts:
+    """What the host knows at one run. None, or a name that is missing, means unknown: nothing is guessed.
+
+    ``now`` is in seconds since 1970 (given as such, as a datetime or in ISO 8601); ``caller`` is the loop
+    that sends the request; ``usage`` belongs to the last response; ``error`` is the API's refusal, or its
+    class in the words of LANGUAGE §7. Every other keyword is a named fact: a record, a list of records, or
+    plain values for their main field.
+    """
+
+    now: float | None
+    caller: str | None
+    usage: Usage | None
+    error: ApiError | str | None
+    request: ManualRequest | None
+    named: Mapping[str, Any]
+
+    def __init__(
+        self,
+        *,
+        now: float | str | datetime | None = None,
+        caller: str | None = None,
+        usage: Usage | None = None,
+        error: ApiError | str | None = None,
+        request: ManualRequest | None = None,
+        **named: Any,
+    ) -> None:
+        put = object.__setattr__
+        put(self, "now", None if now is None else moment(now))
+        put(self, "caller", caller)
+        put(self, "usage", usage)
+        put(self, "error", error)
+        put(self, "request", request)
+        put(self, "named", {name: structure(value) for name, value in named.items() if value is not None})
+
+    @classmethod
+    def of(cls, raw: Mapping[str, Any]) -> Facts:
+        """From plain data, as JSON or YAML has it. Raises ValueError where a value has no known form."""
+        values = dict(raw)
+        usage, error, request = (values.get(key) for key in ("usage", "error", "request"))
+        if isinstance(usage, Mapping):
+            values["usage"] = Usage.of(usage)
+        if isinstance(error, Mapping):
+            known = {key: error[key] for key in ApiError.__slots__ if key in error}
+            values["error"] = ApiError(**{"message": "", **known})
+        if isinstance(request, str | Mapping):
+            values["request"] = ManualRequest.of(request)
+        return cls(**values)
+
+    def records(self, name: str, main: str | None = None) -> list[Record] | None:
+        """The host's records of a named fact; None if the host does not have it.
+
+        A plain value becomes the main field of a record; true is a record without fields, false none at all.
+        """
+        if name not in self.named:
+            return None
+        value = self.named[name]
+        field = main or MAIN_FIELDS.get(name, "text")
+        values = value if isinstance(value, list | tuple) else [value]
+        if name == "todos" and not any(isinstance(one, Mapping) and "items" in one for one in values):
+            return [{"items": list(values)}] if values else []
+        return [_record(one, field) for one in values if one is not None and one is not False]
+
+
+def _record(value: Any, field: str) -> Record:
+    if isinstance(value, Mapping):
+        return value
+    return {} if value is True else {field: value}
+
+
+def moment(value: float | str | datetime) -> float:
+    """Seconds since 1970 of a number of seconds, a datetime or an ISO 8601 text; without a zone it is UTC.
+
+    Raises ValueError for anything else, milliseconds included.
+    """
+    hint = "write 2030-01-31T12:00:00Z or seconds since 1970"
+    if isinstance(value, str):
+        try:
+            value = datetime.fromisoformat(value.strip())
+        except ValueError:
+            raise ValueError(f"not a time: {value!r}; {hint}") from None
+    if isinstance(value, datetime):
+        return (value if value.tzinfo else value.replace(tzinfo=UTC)).timestamp()
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        raise ValueError(f"not a time: {value!r}; {hint}")
+    if value >= SECONDS_LIMIT:
+        raise ValueError(f"not a time in seconds: {value!r}; divide milliseconds by 1000")
+    return float(value)

@@ -1,0 +1,425 @@
+"""Executes a pack's stages, in declared order, against one view: trigger, select, propose, check, measure, commit.
+
+Every kind goes through the same steps; a kind only says how to propose. The interpreter never does I/O: effects are
+yielded to a driver. It knows no YAML and no files.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from .conversation.edits import Commit, Edit, Insert, Rewrite, Splice, Spot
+from .conversation.items import Item
+from .conversation.view import View
+from .effects import Effect, EffectFailed
+from .policy.evaluation import NoValue
+from .policy.gates import breaker_state
+from .policy.history import History
+from .policy.proposal import ModelCall, Notice, Proposal
+from .policy.scene import Proposed, Scene
+from .policy.selection import Chosen, candidates
+from .policy.stage import SENDING, Stage
+from .policy.values import ConditionReport
+from .receipt import Change, StageReport, Trouble
+from .records import Fail, Kept
+from .trial import Bench, Standing, Trial, attempt
+from .validity import check
+
+INPUT, CLOSE = "input", "close"
+"""Pseudo-stages: repairs of what came in, and of the end of a request about to be sent."""
+
+COUNTED = frozenset({"failed", "refused"})
+
+
+class StageFailed(RuntimeError):
+    """A stage with ``on_failure: raise`` has failed; nothing of the run is kept. ``report`` is its account."""
+
+    def __init__(self, report: StageReport) -> None:
+        super().__init__(f"stage {report.id}: {report.reason or report.verdict}")
+        self.report = report
+
+
+@dataclass
+class Run:
+    """One run while it goes on; thrown away unless it ends well."""
+
+    n: int
+    event: str
+    bench: Bench
+    standing: Standing
+    history: History
+    make_scene: Callable[[Run], Scene]
+    fact_snapshot: Callable[[Sequence[int]], dict[str, Any]]
+    full: bool = False
+    commits: list[Commit] = field(default_factory=list)
+    shown: list[dict[int, Item | None]] = field(default_factory=list)
+    fails: list[Fail] = field(default_factory=list)
+    kept: list[Kept] = field(default_factory=list)
+    committed_now: list[str] = field(default_factory=list)
+    reports: list[StageReport] = field(default_factory=list)
+    notices: list[Notice] = field(default_factory=list)
+    directives: dict[str, Any] = field(default_factory=dict)
+    problems: list[Trouble] = field(default_factory=list)
+    ceilings: list[float] = field(default_factory=list)
+    number: int = 0
+    _scene: Scene | None = None
+
+    def scene(self) -> Scene:
+        """The scene of the view as it stands; made anew after each commit."""
+        if self._scene is None:
+            self._scene = self.make_scene(self)
+        return self._scene
+
+    def settle(self, stage: str, trial: Trial, proposal: Proposal) -> Commit:
+        """Make the trial's view the view, and its edits a commit."""
+        before = self.standing.view
+        covered = [serial for edit in trial.edits if isinstance(edit, Splice) for serial in edit.covers]
+        facts: dict[str, Any] = self.fact_snapshot(covered) if covered else {}
+        if "told" in proposal.remarks:
+            facts["told"] = proposal.remarks["told"]
+        commit = Commit(
+            f"c{self.number}", stage, self.n, trial.edits, trial.repairs, stored=proposal.stored, facts=facts
+        )
+        self.commits.append(commit)
+        self.shown.append(touched(commit, trial.standing.view, before))
+        self.number += 1
+        self.standing = trial.standing
+        self._scene = None
+        return commit
+
+
+def touched(commit: Commit, view: View, before: View) -> dict[int, Item | None]:
+    """Each message the commit changed or brought in, as it shows now; None where no block is left."""
+    out: dict[int, Item | None] = {}
+    for edit in commit.all_edits:
+        if isinstance(edit, Rewrite):
+            serials = {spot.serial for spot in edit.spots}
+        else:
+            serials = {new.serial for new in edit.items}
+        for serial in serials:
+            index = view.index_of(serial)
+            if index is not None:
+                out[serial] = view.items[index]
+            elif before.index_of(serial) is not None:
+                out[serial] = None
+    return out
+
+
+Core = Generator[Effect, Any, StageReport]
+
+
+def execute(run: Run, stages: Sequence[Stage]) -> Generator[Effect, Any, None]:
+    """All stages that list the event, once each. Raises StageFailed where a stage says so."""
+    for stage in stages:
+        if run.event not in stage.at:
+            continue
+        report = yield from consider(run, stage, stage.at[run.event])
+        run.reports.append(report)
+        if report.verdict == "failed" and stage.on_failure == "raise":
+            raise StageFailed(report)
+
+
+def consider(run: Run, stage: Stage, at: Any = None, failure: str | None = None) -> Core:
+    """Steps 1 to 7 for one stage; ``failure`` is why the child before failed, inside ``first_of``."""
+    scene = run.scene()
+    scene.stage, scene.failure, scene.chosen, scene.proposal = stage, failure, None, None
+    blank = StageReport(stage.id, stage.kind, "skipped")
+    if not stage.enabled:
+        return replace(blank, reason="disabled")
+    if stage.params is None and not stage.children:
+        return replace(blank, reason=f"this engine has no kind `{stage.kind}`")
+    holds, entries = _trigger(scene, stage, at, run.full)
+    blank = replace(blank, conditions=entries)
+    if not holds:
+        return blank
+    try:
+        gate = breaker_state(stage.breaker, scene)
+    except NoValue as problem:
+        return _fail(run, stage, blank, f"breaker: {problem}", "error", ())
+    if gate.open:
+        note = f"breaker open after {gate.failures} failures" + (f", {gate.note}" if gate.note else "")
+        return replace(blank, reason=note, remarks={"breaker": gate.failures})
+    if stage.children:
+        return (yield from _first_of(run, stage, blank))
+    return (yield from _one(run, scene, stage, blank))
+
+
+def _trigger(scene: Scene, stage: Stage, at: Any, full: bool) -> tuple[bool, tuple[Any, ...]]:
+    entries: tuple[Any, ...] = ()
+    holds = True
+    for condition in (at, stage.when):
+        if condition is not None and (holds or full):
+            verdict = condition.test(scene, full)
+            entries += verdict.entries
+            holds = holds and verdict.holds
+    return holds, entries
+
+
+def _first_of(run: Run, stage: Stage, blank: StageReport) -> Core:
+    """Children in order until one fires; its outcome is the stage's."""
+    children: list[StageReport] = []
+    failure: str | None = None
+    worst = "nothing"
+    for child in stage.children:
+        report = yield from consider(run, child, failure=failure)
+        children.append(report)
+        if report.verdict in ("committed", "done"):
+            run.committed_now.append(stage.id)
+            _remember_ceilings(run, blank)
+            return replace(
+                report, id=stage.id, kind=stage.kind, conditions=blank.conditions, children=tuple(children), calls=()
+            )
+        if report.verdict == "failed" or (report.verdict == "refused" and report.calls):
+            worst, failure = "failed", report.remarks.get("failure", report.reason)
+        elif "breaker" in report.remarks:
+            failure = "breaker"
+    reason = next((child.reason for child in reversed(children) if child.verdict in COUNTED), None)
+    if worst == "failed":
+        run.fails.append(Fail(stage.id, run.n, reason or "failed"))
+    return replace(blank, verdict=worst, reason=reason, children=tuple(children))
+
+
+def _one(run: Run, scene: Scene, stage: Stage, blank: StageReport) -> Core:
+    """Select, propose, check, measure, commit: one stage that is no ``first_of``."""
+    kind = stage.params
+    assert kind is not None
+    try:
+        if kind.picks:
+            chosen = _choose(run, scene, stage)
+            if not chosen.candidates:
+                _judge(run, stage, scene.view)
+                return replace(blank, verdict="nothing", reason=why_none(chosen, stage.once))
+            scene.chosen = chosen
+        made = kind.propose(scene)
+        proposal = (yield from made) if isinstance(made, Generator) else made
+    except EffectFailed as problem:
+        return _fail(run, stage, blank, str(problem), problem.reason, ())
+    except NoValue as problem:
+        return _fail(run, stage, blank, str(problem), "error", ())
+    report = replace(blank, calls=proposal.calls, items=proposal.items, remarks=proposal.remarks)
+    report = replace(report, assumed=any(call.assumed for call in proposal.calls), reason=proposal.reason)
+    if proposal.failure is not None:
+        return _fail(run, stage, report, proposal.reason or proposal.failure, proposal.failure, proposal.calls)
+    if proposal.refused:
+        return _refuse(run, stage, report, proposal.reason or "refused")
+    if not proposal.edits:
+        return _effectless(run, stage, report, proposal)
+    return _try(run, scene, stage, report, proposal)
+
+
+def _choose(run: Run, scene: Scene, stage: Stage) -> Chosen:
+    """Step 2; a ``once`` stage looks only at what it has not judged."""
+    start = _unjudged(run, stage, scene.view) if stage.once else 0
+    if stage.select is None or (stage.once and start >= len(scene.view.items)):
+        return Chosen([])
+    return candidates(scene, stage.select, scene.protection(), stage.keep, start)
+
+
+def why_none(chosen: Chosen, once: bool) -> str:
+    """Why nothing can be chosen, in words."""
+    if not chosen.matched:
+        return "nothing new matches" if once else "nothing matches"
+    parts = [f"{chosen.protected} protected"] if chosen.protected else []
+    parts += [f"{chosen.spared} kept"] if chosen.spared else []
+    return f"{chosen.matched} match: " + ", ".join(parts)
+
+
+def _effectless(run: Run, stage: Stage, report: StageReport, proposal: Proposal) -> StageReport:
+    """No edit: a guard spoke, a request field was set, or nothing happened."""
+    run.notices.extend(proposal.notices)
+    run.directives.update(proposal.directives)
+    if proposal.notices or proposal.directives:
+        run.committed_now.append(stage.id)
+        return replace(report, verdict="done")
+    _judge(run, stage, run.standing.view)
+    return replace(report, verdict="nothing")
+
+
+def _try(run: Run, scene: Scene, stage: Stage, report: StageReport, proposal: Proposal) -> StageReport:
+    """Steps 5 to 7."""
+    trial = attempt(run.bench, run.standing, run.number, proposal.edits)
+    if trial.broken:
+        return _refuse(run, stage, report, f"would leave the request invalid: {trial.broken[0].message}")
+    after = trial.standing.view
+    measured = _measure(run, scene, stage, report, trial)
+    if stage.params is not None and stage.params.shrinks and after.tokens >= scene.view.tokens:
+        grown = after.tokens - scene.view.tokens
+        return _refuse(run, stage, measured, f"not smaller: {grown:+d} tokens", "larger")
+    if stage.accept is not None:
+        verdict = _accepted(run, scene, stage, trial, measured)
+        measured = replace(measured, conditions=(*measured.conditions, *verdict.entries))
+        if not verdict.holds:
+            return _refuse(run, stage, measured, "accept does not hold", "rejected")
+    _judge(run, stage, scene.view)
+    commit = run.settle(stage.id, trial, proposal)
+    run.committed_now.append(stage.id)
+    run.notices.extend(proposal.notices)
+    run.directives.update(proposal.directives)
+    _remember_ceilings(run, report)
+    return replace(measured, verdict="committed", commit=commit.id)
+
+
+def _accepted(run: Run, scene: Scene, stage: Stage, trial: Trial, report: StageReport) -> Any:
+    """``accept`` is asked of the view after the edit, with the proposal's numbers."""
+    tokens, size = report.tokens, report.bytes
+    assert tokens is not None and size is not None and stage.accept is not None
+    freed = tokens.before - tokens.after
+    standing, run.standing = run.standing, trial.standing
+    try:
+        later = run.make_scene(run)
+    finally:
+        run.standing = standing
+    later.stage = stage
+    later.proposal = Proposed(
+        freed_tokens=freed,
+        freed_bytes=size.before - size.after,
+        freed_share=freed / tokens.before if tokens.before else 0.0,
+        items=report.items,
+        cache_loss_tokens=report.cache_loss_tokens,
+        thinking_loss=report.thinking_loss,
+    )
+    return stage.accept.test(later, run.full)
+
+
+def _measure(run: Run, scene: Scene, stage: Stage, report: StageReport, trial: Trial) -> StageReport:
+    view = trial.standing.view
+    changed, loss = first_changed(run.bench, view)
+    spots: list[Spot] = []
+    gone: list[int] = []
+    brought: list[int] = []
+    for edit in trial.edits:
+        if isinstance(edit, Rewrite):
+            spots.extend(edit.spots)
+        else:
+            brought.extend(new.serial for new in edit.items)
+            if isinstance(edit, Splice):
+                gone.extend(edit.covers)
+    stored = bool(getattr(stage.params, "store", None))
+    restorable = ("stored" if stored else "transcript") if spots or gone else None
+    return replace(
+        report,
+        spots=tuple(spots),
+        messages=tuple(gone),
+        brought=tuple(brought),
+        tokens=Change(round(scene.tokens), round(scene.figure_of(view))),
+        bytes=Change(scene.bytes, scene.bytes - scene.view.bytes + view.bytes),
+        first_changed=changed,
+        cache_loss_tokens=loss,
+        thinking_loss=trial.thinking_loss,
+        restorable=restorable,
+    )
+
+
+def first_changed(bench: Bench, view: View) -> tuple[int | None, int]:
+    """First message that differs from the last sent view, and the sent tokens behind it; (None, 0): an append.
+
+    Before the first request of ours the raw transcript counts as sent.
+    """
+    sent: Sequence[Item] = bench.base.items if bench.sent is None else bench.sent.items
+    if bench.sent is not None and bench.sent.head != bench.head:
+        return 0, sum(item.total for item in sent)
+    items = view.items
+    size = min(len(sent), len(items))
+    if items[:size] == sent[:size] and size == len(sent):
+        return None, 0
+    index = next((i for i in range(size) if items[i] is not sent[i]), size)
+    return index, sum([item.total for item in sent[index:]])
+
+
+def _remember_ceilings(run: Run, report: StageReport) -> None:
+    """Token triggers this stage has brought the view under: nothing later in the run may push it back over one."""
+    pending: list[ConditionReport] = list(report.conditions)
+    while pending:
+        entry = pending.pop()
+        pending.extend(entry.nested)
+        if entry.holds and entry.path.endswith(("tokens at_least", "tokens above")) and _is_number(entry.limit):
+            run.ceilings.append(float(entry.limit))  # type: ignore[arg-type]  # _is_number has looked
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _unjudged(run: Run, stage: Stage, view: View) -> int:
+    """Index of the first item with a block a ``once`` stage has not judged; kept per view, so that it costs once."""
+    items, history = view.items, run.history
+    index = view.memo.get(stage.id, 0)
+    while index < len(items) and history.judged_blocks(stage.id, items[index].serial) >= len(items[index].chars):
+        index += 1
+    view.memo[stage.id] = index
+    return index
+
+
+def _judge(run: Run, stage: Stage, view: View) -> None:
+    """Journal that a ``once`` stage has judged everything in the view; both verdicts are final."""
+    if not stage.once:
+        return
+    known, start = run.history, _unjudged(run, stage, view)
+    new = [i.serial for i in view.items[start:] if known.judged_blocks(stage.id, i.serial) < len(i.chars)]
+    if new:
+        run.kept.append(Kept(stage.id, tuple(new)))
+
+
+def _fail(
+    run: Run, stage: Stage, report: StageReport, why: str, reason: str, calls: tuple[ModelCall, ...]
+) -> StageReport:
+    run.fails.append(Fail(stage.id, run.n, reason))
+    return replace(report, verdict="failed", reason=why, calls=calls, remarks={**report.remarks, "failure": reason})
+
+
+def _refuse(
+    run: Run, stage: Stage, report: StageReport, why: str, reason: str = "rejected"
+) -> StageReport:
+    """Refused; it counts for the breaker only if a model was paid for it."""
+    if report.calls:
+        run.fails.append(Fail(stage.id, run.n, reason))
+        report = replace(report, remarks={**report.remarks, "failure": reason})
+    return replace(report, verdict="refused", reason=why)
+
+
+def close(run: Run) -> None:
+    """Rules about the end of a request that is about to be sent."""
+    if run.event not in SENDING:
+        return
+    now = run.standing
+    report = check(now.view, run.bench.profile, now.states, len(now.view.items))
+    if not report.violations:
+        run.problems.extend(broken_rules(now.view, now.violations))
+        return
+    trial = attempt(run.bench, run.standing, run.number, (), closing=True)
+    if trial.repairs:
+        run.settle(CLOSE, trial, Proposal())
+        run.problems.append(Trouble("repaired", _said(trial.repairs), CLOSE))
+    run.problems.extend(broken_rules(run.standing.view, trial.standing.violations, trial.broken))
+
+
+def mend_input(run: Run) -> None:
+    """Repair what the host's list itself breaks; what no rule can mend is reported and blocks nothing."""
+    trial = attempt(run.bench, replace(run.standing, violations=()), run.number, ())
+    if trial.repairs:
+        run.settle(INPUT, trial, Proposal())
+        run.problems.append(Trouble("repaired", _said(trial.repairs), INPUT))
+    else:
+        run.standing = replace(trial.standing, view=run.standing.view)
+
+
+def broken_rules(view: View, *groups: Sequence[Any]) -> list[Trouble]:
+    """One problem for each rule that is still broken, with the message it concerns."""
+    found: dict[tuple[str, int], Trouble] = {}
+    for violation in (one for group in groups for one in group):
+        inside = 0 <= violation.index < len(view.items)
+        serial = view.items[violation.index].serial if inside else 0
+        found.setdefault(
+            (violation.rule, serial), Trouble(f"invalid-{violation.rule}", violation.message, f"message {serial}")
+        )
+    return list(found.values())
+
+
+def _said(repairs: Sequence[Edit]) -> str:
+    removed = sum(len(edit.spots) for edit in repairs if isinstance(edit, Rewrite))
+    brought = sum(len(edit.items) for edit in repairs if isinstance(edit, Insert | Splice))
+    parts = [f"{removed} blocks rewritten"] if removed else []
+    parts += [f"{brought} messages added"] if brought else []
+    return "the request would not have been accepted: " + ", ".join(parts)

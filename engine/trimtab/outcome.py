@@ -1,0 +1,108 @@
+"""What a run gives back: the request to send, whether to send it, and the receipt."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from typing import Any
+
+from .conversation.items import Item, blocks_of
+from .conversation.request import Request
+from .interpreter import Run, first_changed
+from .policy.proposal import Notice
+from .policy.scene import Scene
+from .receipt import Change, Receipt, RunHeader, Totals, Trouble
+from .staging import Staged
+from .track import Seen
+from .version import __version__
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """``request`` is new, its untouched messages are the host's own objects. ``send`` is false after a guard of level
+    ``block``, or at an overflow about which nothing could be done. ``jobs`` are background notes to be run.
+    """
+
+    request: Request
+    send: bool
+    receipt: Receipt
+    notices: tuple[Notice, ...] = ()
+    jobs: tuple[Any, ...] = ()
+    problems: tuple[Trouble, ...] = ()
+    serials: tuple[int, ...] = field(default=(), repr=False)
+
+
+def written_request(request: Request, items: Sequence[Item], directives: Mapping[str, Any]) -> tuple[Request, tuple[int, ...]]:
+    """The request that shows these items; system texts that a stage brought in stand at the end of ``system``."""
+    start = 0
+    while start < len(items) and items[start].role == "system" and items[start].origin == "attachment":
+        start += 1
+    system = request.system
+    if start:
+        own: list[Any] = [] if system is None else [{"type": "text", "text": system}] if isinstance(system, str) else [*system]
+        system = [*own, *(block for item in items[:start] for block in blocks_of(item.message))]
+    shown = items[start:] if start else items
+    extra = {**request.extra, **directives} if directives else request.extra
+    messages = [item.message for item in shown]
+    written = replace(request, messages=messages, system=system, extra=extra, info=())
+    return written, tuple([item.serial for item in shown])
+
+
+def moment_text(at: float | None) -> str | None:
+    """ISO 8601, UTC, of seconds since 1970."""
+    if at is None:
+        return None
+    return datetime.fromtimestamp(at, UTC).isoformat().replace("+00:00", "Z")
+
+
+def make_receipt(
+    run: Run, staged: Staged, seen: Seen, before: Scene, after: Scene, pack: str, counter: str, send: bool, dry: bool
+) -> Receipt:
+    """The account of a run that has ended."""
+    changed, loss = first_changed(run.bench, after.view)
+    header = RunHeader(
+        n=run.n,
+        event=run.event,
+        pack=pack,
+        model=staged.request.model,
+        at=moment_text(staged.facts.now),
+        engine=__version__,
+        counter=counter,
+        transcript=seen.how,
+        messages=len(before.base.items),
+        new_messages=len(before.base.items) - seen.new,
+        dry=dry,
+    )
+    totals = Totals(
+        tokens=Change(round(before.tokens), round(after.tokens)),
+        bytes=Change(before.bytes, after.bytes),
+        messages=Change(len(before.view.items), len(after.view.items)),
+        overhead_tokens=round(after.overhead),
+        measured=after.measured,
+        factor=round(staged.factor, 4),
+        first_changed=changed,
+        cache_loss_tokens=loss,
+        thinking_loss=sum(_thinking(report) for report in run.reports),
+        commits=len(run.commits),
+    )
+    reserved = {
+        "window": staged.policy.window,
+        "max_output": staged.policy.max_output,
+        "max_input": staged.policy.max_input,
+    }
+    return Receipt(
+        run=header,
+        limits={**reserved, **after.limits()},
+        settings=dict(staged.policy.settings),
+        stages=tuple(run.reports),
+        totals=totals,
+        notices=tuple(run.notices),
+        dropped=seen.dropped,
+        problems=tuple(run.problems),
+        send=send,
+    )
+
+
+def _thinking(report: Any) -> int:
+    return int(report.thinking_loss)

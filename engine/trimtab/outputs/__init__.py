@@ -1,0 +1,1 @@
+"""How results look: one format a module. Nothing here decides anything."""

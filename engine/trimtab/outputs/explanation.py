@@ -1,0 +1,92 @@
+"""A dry run for people: every condition with its value against its limit, what would go, why nothing does."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from ..conversation.edits import Spot
+from ..policy.values import ConditionReport
+from ..receipt import Receipt, StageReport
+from .receipt import STYLES, header, show_rest
+from .words import condition, number, path_words, plural, safe, share, touched, value_text
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+MARKS: Mapping[bool, str] = {True: "✓", False: "✗"}
+MOST_SHOWN = 12
+"""Blocks or messages listed a stage; the JSON has all."""
+
+
+def show_explanation(
+    receipt: Receipt, out: Console, texts: Mapping[Spot, str], stages: Sequence[StageReport] | None = None
+) -> None:
+    """Print what every stage (or only ``stages``) would do; ``texts`` says in a line what a block holds."""
+    out.print(header(receipt))
+    for report in receipt.stages if stages is None else stages:
+        out.print()
+        _show_stage(report, out, texts, 0)
+    if stages is None:
+        out.print()
+        show_rest(receipt, out)
+
+
+def _show_stage(report: StageReport, out: Console, texts: Mapping[Spot, str], depth: int) -> None:
+    pad = "  " * depth
+    line = f"{pad}{report.id} ({report.kind}): {report.verdict}"
+    if report.reason and not (report.children and report.verdict in ("committed", "done")):
+        line += f", {safe(report.reason)}"
+    out.print(line, style=STYLES.get(report.verdict, ""))
+    for text, style in condition_lines(report.conditions, depth + 1):
+        out.print(text, style=style)
+    if not report.children:
+        for text in _effect(report, texts):
+            out.print(f"{pad}  {text}")
+    for child in report.children:
+        _show_stage(child, out, texts, depth + 1)
+
+
+def condition_lines(entries: Sequence[ConditionReport], depth: int) -> Iterator[tuple[str, str]]:
+    """One line an entry, nested ones indented, each with its mark."""
+    for entry in entries:
+        lead = f"{'  ' * depth}{MARKS[entry.holds]} "
+        style = "" if entry.holds else "dim"
+        if not entry.nested:
+            yield lead + _compared(entry), style
+            continue
+        words = {"any": "any of", "none": "none of"}.get(entry.path, "all of")
+        yield lead + words, style
+        yield from condition_lines(entry.nested, depth + 1)
+
+
+def _compared(entry: ConditionReport) -> str:
+    """The condition as it stands in the pack, with what it was held against."""
+    name, word = path_words(entry.path)
+    if word is None and entry.note is None and isinstance(entry.limit, tuple | list):
+        wanted = " or ".join(value_text(one) for one in entry.limit)
+        return f"{name}: {value_text(entry.value)}, wanted {wanted}" if name != "committed" else condition(entry)
+    if word is None and entry.note is None:
+        return f"{name}: {value_text(entry.value)}, wanted {value_text(entry.limit)}"
+    return condition(entry)
+
+
+def _effect(report: StageReport, texts: Mapping[Spot, str]) -> Iterator[str]:
+    """What would go, what would come, what it costs."""
+    if report.tokens is not None:
+        relative = share(report.tokens.before, report.tokens.after)
+        line = f"tokens {number(report.tokens.before)} → {number(report.tokens.after)}"
+        yield line + (f" ({relative})" if relative else "") + (f": {touched(report)}" if touched(report) else "")
+    if report.first_changed is not None:
+        lost = f"a warm cache loses {number(report.cache_loss_tokens)} tokens"
+        thinking = f", {plural(report.thinking_loss, 'signed thinking block')} removed" if report.thinking_loss else ""
+        yield f"first changed message {report.first_changed}: {lost}{thinking}"
+    for call in report.calls:
+        said = f"failed: {call.problem}" if call.problem else "assumed, no model was called" if call.assumed else "answered"
+        yield f"model call ({call.purpose}) of {safe(call.model)}: {said}"
+    spots = list(dict.fromkeys(report.spots))
+    spots += [spot for serial in report.messages for spot in texts if spot.serial == serial]
+    for spot in spots[:MOST_SHOWN]:
+        yield f"  {spot.serial}:{spot.block}  {texts.get(spot, '')}".rstrip()
+    if len(spots) > MOST_SHOWN:
+        yield f"  … and {len(spots) - MOST_SHOWN:,} more (all of them with --json)"

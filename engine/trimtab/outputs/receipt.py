@@ -1,0 +1,166 @@
+"""A receipt for people: a table of stages first, then totals, limits, what can be had back, what is wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from ..receipt import Receipt, StageReport, Trouble
+from .words import number, plural, safe, share, touched, value_text, why
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.text import Text
+
+STYLES: Mapping[str, str] = {
+    "committed": "green",
+    "done": "green",
+    "skipped": "dim",
+    "nothing": "dim",
+    "refused": "yellow",
+    "failed": "red",
+    "warning": "yellow",
+    "block": "red",
+}
+
+
+def show_receipt(receipt: Receipt, out: Console, folder: str | None = None) -> None:
+    """Print the whole receipt; ``folder`` is the session directory, for the commands that take back."""
+    out.print(header(receipt))
+    out.print()
+    if receipt.stages:
+        out.print(stage_table(receipt.stages))
+    else:
+        out.print(f"no stage of {receipt.run.pack} lists the event {receipt.run.event}: nothing ran")
+    out.print()
+    show_rest(receipt, out, folder)
+
+
+def header(receipt: Receipt) -> Text:
+    """Pack, event, model, time; and how the transcript goes on from the last run's."""
+    from rich.text import Text
+
+    run = receipt.run
+    parts = [run.pack, run.event, run.model, run.at or "time unknown"]
+    if run.dry:
+        parts.insert(0, "dry run")
+    new = "" if run.new_messages == run.messages else f", {run.new_messages:,} new ({run.transcript})"
+    line = Text(" · ".join(safe(part) for part in parts), style="bold")
+    line.append(f"\nrun {run.n}: {plural(run.messages, 'message')}{new}", style="not bold")
+    return line
+
+
+def stage_table(stages: Sequence[StageReport]) -> Any:
+    """One row a stage, children of ``first_of`` under their parent."""
+    from rich.table import Table
+
+    table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim", pad_edge=False)
+    table.add_column("stage", no_wrap=True)
+    table.add_column("verdict", no_wrap=True)
+    table.add_column("tokens", justify="right", no_wrap=True)
+    table.add_column("touched")
+    table.add_column("first", justify="right", no_wrap=True)
+    table.add_column("why", overflow="fold")
+    for report in stages:
+        for depth, one in _rows(report):
+            style = STYLES.get(one.verdict, "")
+            tokens = f"{number(one.tokens.before)} → {number(one.tokens.after)}" if one.tokens else ""
+            first = "" if one.first_changed is None else str(one.first_changed)
+            of_child = bool(one.children) and one.verdict in ("committed", "done")
+            cells = ("", "", "") if of_child else (tokens, touched(one), first)
+            reason = _by(one) if of_child else why(one)
+            mark = " (assumed)" if one.assumed and not of_child else ""
+            table.add_row("  " * depth + one.id, f"{one.verdict}{mark}", *cells, reason, style=style)
+    return table
+
+
+def _rows(report: StageReport, depth: int = 0) -> Iterator[tuple[int, StageReport]]:
+    yield depth, report
+    for child in report.children:
+        yield from _rows(child, depth + 1)
+
+
+def _by(report: StageReport) -> str:
+    winner = report.children[-1].id if report.children else ""
+    reason = why(report)
+    return f"by {winner}" + (f"; {reason}" if reason else "")
+
+
+def show_rest(receipt: Receipt, out: Console, folder: str | None = None) -> None:
+    """Everything below the table of stages."""
+    from rich.table import Table
+
+    grid = Table.grid(padding=(0, 2, 0, 0))
+    grid.add_column(style="dim", no_wrap=True)
+    grid.add_column(overflow="fold")
+    for name, line, style in _lines(receipt, folder):
+        grid.add_row(name, line, style=style)
+    out.print(grid)
+
+
+def _lines(receipt: Receipt, folder: str | None) -> Iterator[tuple[str, str, str]]:
+    totals = receipt.totals
+    yield "tokens", _change(totals.tokens.before, totals.tokens.after), ""
+    yield "messages", _change(totals.messages.before, totals.messages.after), ""
+    yield "bytes", _change(totals.bytes.before, totals.bytes.after), ""
+    basis = "rests on a reported usage" if totals.measured else "an estimate, no usage measures it"
+    overhead = f"{number(totals.overhead_tokens)} of them system and tools"
+    yield "figure", f"{basis} ({receipt.run.counter} × {totals.factor:g}); {overhead}", ""
+    yield "cache", _cache(receipt), ""
+    yield "limits", _pairs(receipt.limits), ""
+    if receipt.settings:
+        yield "settings", _pairs(receipt.settings), ""
+    for place, line in enumerate(restorable(receipt, folder)):
+        yield "" if place else "restore", line, ""
+    for notice in receipt.notices:
+        yield notice.level, f"{safe(notice.text)} ({notice.stage})", STYLES.get(notice.level, "")
+    for dropped in receipt.dropped:
+        yield "asleep", f"{dropped.commit} of {dropped.stage}: {safe(dropped.why)}", "yellow"
+    for problem in receipt.problems:
+        yield "problem", problem_line(problem), "yellow"
+    if not receipt.send:
+        yield "send", "no: this request is not to be sent", "red"
+
+
+def _change(before: int, after: int) -> str:
+    if before == after:
+        return f"{number(after)}, unchanged"
+    relative = share(before, after)
+    return f"{number(before)} → {number(after)}" + (f" ({relative})" if relative else "")
+
+
+def _cache(receipt: Receipt) -> str:
+    totals = receipt.totals
+    if totals.first_changed is None:
+        line = "nothing that was sent has changed"
+    else:
+        line = f"first changed message {totals.first_changed}: a warm cache loses {number(totals.cache_loss_tokens)} tokens"
+    if totals.thinking_loss:
+        line += f"; {plural(totals.thinking_loss, 'signed thinking block')} removed"
+    return line
+
+
+def _pairs(values: Mapping[str, Any]) -> str:
+    shown = (f"{name} {'no value' if value is None else value_text(value)}" for name, value in values.items())
+    return " · ".join(shown)
+
+
+def restorable(receipt: Receipt, folder: str | None = None) -> list[str]:
+    """For each commit of this run: where its originals are, and how to have them back."""
+    place = folder or "DIR"
+    lines = []
+    for report in (one for stage in receipt.stages for one in (stage, *stage.children)):
+        if report.commit is None or report.children or report.restorable is None:
+            continue
+        what = touched(report)
+        where = "stored" if report.restorable == "stored" else "lost to the model; the transcript has them"
+        command = "" if receipt.run.dry else f": trimtab undo {place} {report.commit}"
+        lines.append(f"{report.commit} {report.id}: {what}, {where}{command}")
+    return lines
+
+
+def problem_line(problem: Trouble) -> str:
+    """One problem of a run, with place, code and hint."""
+    where = f"{problem.where}: " if problem.where else ""
+    hint = f"; {problem.hint}" if problem.hint else ""
+    return safe(f"{where}{problem.message} [{problem.code}]{hint}")

@@ -1,0 +1,1 @@
+"""From YAML to a compiled pack: reading, merging, checking, building."""

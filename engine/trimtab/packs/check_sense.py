@@ -1,0 +1,265 @@
+"""Findings about sense: targets against triggers, keys that do not go together, defaults nobody takes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
+
+from ..policy.expressions import NoValue, Quantity
+from .context import Context, StageView
+from .nodes import Where
+from .problems import WARNING
+from .schema import CHILD_KINDS, pack_schema
+
+REPEATING = ("before_request", "after_response", "tool_result")
+"""Events that come again and again by themselves: there a stage without relief would fire on every call."""
+UNITS = frozenset({"tokens", "messages", "rounds", "turns"})
+STANDING = frozenset({"caller", "model", "settings", "event", "measured"})
+"""Entries that don't change from call to call: beside them a single trigger decides alone."""
+WORLDS = (
+    (8_000, 2_000),
+    (32_000, 8_000),
+    (128_000, 32_000),
+    (200_000, 32_000),
+    (200_000, 64_000),
+    (1_000_000, 64_000),
+)
+"""Window and longest answer, in tokens, of the models a target is tried on."""
+
+
+class Bound(NamedTuple):
+    """A comparison: what it compares, how, with what, and where that stands."""
+
+    unit: str
+    word: str
+    quantity: Quantity
+    where: Where
+
+
+def targets_lie_below_triggers(context: Context) -> None:
+    """A target at or above its trigger, wherever both can be worked out, is one for every model."""
+    for stage in context.stages:
+        if stage.kind not in ("replace", "drop", "summarize"):
+            continue
+        triggers = list(_triggers(context, stage))
+        for target in _targets(context, stage):
+            for trigger in triggers:
+                if trigger.unit == target.unit and _never_below(context, target, trigger):
+                    place = context.resolved.where(trigger.where)
+                    context.report(
+                        "target-above-trigger",
+                        f"the target `{target.quantity.source}` is not below"
+                        f" the trigger `{trigger.quantity.source}` (line {place.line}):"
+                        f" `{stage.id}` would fire on every call",
+                        target.where,
+                        "lower the target, or raise the trigger",
+                    )
+                    break
+
+
+def _triggers(context: Context, stage: StageView) -> Iterator[Bound]:
+    """Lower bounds that alone make the stage due at an event that comes again by itself."""
+    home = stage.parent or stage
+    at = home.data.get("at", {"before_request": {}})
+    for event in at:
+        if event not in REPEATING:
+            continue
+        parts = [(home.data.get("when", {}), (*home.where, "when"))]
+        if isinstance(at, Mapping):
+            parts.append((at[event], (*home.where, "at", event)))
+        if stage.parent is not None:
+            parts.append((stage.data.get("when", {}), (*stage.where, "when")))
+        entries = {key for condition, _ in parts for key in condition} - STANDING
+        if len(entries) == 1 and entries <= UNITS:
+            unit = entries.pop()
+            for condition, where in parts:
+                for word in ("at_least", "above"):
+                    place = (*where, unit, word)
+                    if word in condition.get(unit, {}) and place in context.quantities:
+                        yield Bound(unit, word, context.quantities[place], place)
+
+
+def _targets(context: Context, stage: StageView) -> Iterator[Bound]:
+    def bound(unit: str, word: str, *path: str | int) -> Iterator[Bound]:
+        place = (*stage.where, *path)
+        if place in context.quantities:
+            yield Bound(unit, word, context.quantities[place], place)
+
+    if stage.data.get("fit", {}).get("per") == "view":
+        yield from bound("tokens", "at_most", "fit", "tokens")
+    for unit in UNITS & set(stage.data.get("accept", {})):
+        for word in ("at_most", "below"):
+            yield from bound(unit, word, "accept", unit, word)
+    keep = stage.data.get("keep", {})
+    single = isinstance(keep, Mapping)
+    for number, each in enumerate([keep] if single else keep):
+        path: tuple[str | int, ...] = ("keep",) if single else ("keep", number)
+        for end in ("oldest", "newest"):
+            measure = each.get(end, {})
+            # With several units any one of them may end the walk: no single number is the target.
+            if len(measure) != 1:
+                continue
+            unit = next(iter(measure))
+            if unit in UNITS:
+                yield from bound(unit, "at_most", *path, end, unit)
+                for word in ("at_least", "at_most"):
+                    yield from bound(unit, "at_most", *path, end, unit, word)
+
+
+def _never_below(context: Context, target: Bound, trigger: Bound) -> bool:
+    """Whether the target leaves the trigger due in every world in which both have a value."""
+    tried = False
+    for window, max_output in WORLDS:
+        try:
+            low = _value(context, target.quantity, window, max_output)
+            high = _value(context, trigger.quantity, window, max_output)
+        except NoValue:
+            continue
+        if math.isinf(high) or high == 0:
+            continue
+        tried = True
+        strict = target.word == "below" or trigger.word == "above"
+        if low < high or (strict and low == high):
+            return False
+    return tried
+
+
+def _value(context: Context, quantity: Quantity, window: float, max_output: float) -> float:
+    known: dict[str, bool | float | str] = {
+        **context.settings,
+        "window": window,
+        "max_output": max_output,
+        "window_known": True,
+        **dict.fromkeys(("max_input", "overflow_tokens", "unlimited", "tool_limit"), math.inf),
+    }
+
+    def lookup(name: str) -> bool | float | str:
+        if name in known:
+            return known[name]
+        if name not in context.limits:
+            raise NoValue(f"`{name}` is known only in a run")
+        known[name] = context.limits[name].value(lookup)
+        return known[name]
+
+    return quantity.value(lookup)
+
+
+def keys_go_together(context: Context) -> None:
+    """Keys whose meaning rests on another key of the stage."""
+    for stage in context.stages:
+        data, where = stage.data, stage.where
+        if stage.kind == "attach":
+            _attach(context, stage)
+        elif stage.kind == "summarize":
+            if "spans" in data and "compose" in data:
+                context.report(
+                    "place",
+                    "`compose` does not go with `spans`: each span stands in its own place",
+                    (*where, "compose"),
+                    "remove one of them",
+                    on_key=True,
+                )
+            if "fit" in data and "spans" not in data:
+                context.report(
+                    "place",
+                    "a summary has `fit` only with `spans`",
+                    (*where, "fit"),
+                    "say how much stays with `keep`",
+                    on_key=True,
+                )
+            if "wait_seconds" in data and "notes" not in data:
+                context.report(
+                    "place",
+                    "`wait_seconds` is for `notes`",
+                    (*where, "wait_seconds"),
+                    "use `timeout_seconds` for the model's call",
+                    on_key=True,
+                )
+        elif stage.kind == "replace":
+            blocks = data["select"].get("blocks", []) if isinstance(data.get("select"), Mapping) else []
+            if "thinking" in blocks:
+                place = (*where, "select", "blocks", blocks.index("thinking"))
+                context.report("place", "thinking is never replaced", place, "remove it with a `drop` stage")
+
+
+def _attach(context: Context, stage: StageView) -> None:
+    data, where = stage.data, stage.where
+    place = data.get("place", "end")
+    if place == "each" and "select" not in data:
+        context.report(
+            "place",
+            "`place: each` needs `select`: which messages",
+            (*where, "place"),
+            "for example select: {origins: [user, tool]}",
+        )
+    elif place != "each" and "select" in data:
+        context.report(
+            "place",
+            f"`select` goes with `place: each`, not with `{place}`",
+            (*where, "select"),
+            "remove it, or write place: each",
+            on_key=True,
+        )
+    if place == "system":
+        at = (stage.parent or stage).data.get("at", ["before_request"])
+        if list(at) != ["session_start"]:
+            context.report(
+                "place",
+                "`place: system` is possible only at session_start",
+                (*where, "place"),
+                "write at: [session_start]",
+            )
+    for number, entry in enumerate(data.get("from", ())):
+        if "fact" not in entry:
+            for key in ("where", "read", "order", "too_large"):
+                if key in entry:
+                    context.report(
+                        "place",
+                        f"`{key}` is for an entry with a fact",
+                        (*where, "from", number, key),
+                        "name a `fact`, or remove the key",
+                        on_key=True,
+                    )
+
+
+def words_of_selectors_can_match(context: Context) -> None:
+    """`requested` and `refused` need the event that names messages."""
+    for stage in context.stages:
+        select = stage.data.get("select")
+        at = (stage.parent or stage).data.get("at", ["before_request", "overflow", "manual"])
+        for key, event in (("requested", "manual"), ("refused", "overflow")):
+            if isinstance(select, Mapping) and select.get(key) is True and event not in at:
+                context.report(
+                    "events",
+                    f"`{key}` matches only at {event}, where `{stage.id}` does not run",
+                    (*stage.where, "select", key),
+                    f"add {event} to `at`",
+                    on_key=True,
+                )
+
+
+def defaults_are_taken(context: Context) -> None:
+    definitions = pack_schema()["definitions"]
+    for stage in context.stages:
+        defaults = stage.data.get("defaults")
+        children = [each for each in context.stages if each.parent is stage and each.kind in CHILD_KINDS]
+        if not isinstance(defaults, Mapping) or not children:
+            continue
+        for key in defaults:
+            place = context.resolved.where((*stage.where, "defaults", key))
+            if not any(
+                context.resolved.where((*child.where, key)) == place
+                for child in children
+                if key in child.data
+            ):
+                able = any(key in definitions[f"child-{child.kind}"]["properties"] for child in children)
+                why = "every child sets it itself" if able else "no child's kind has it"
+                context.report(
+                    "unused-default",
+                    f"the default `{key}` is never used: {why}",
+                    (*stage.where, "defaults", key),
+                    "remove it",
+                    on_key=True,
+                    severity=WARNING,
+                )

@@ -1,0 +1,157 @@
+"""What the findings of `check` look at: the resolved pack, its stages, and the meaning of every value."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from ..policy.expressions import ExpressionError, Quantity, quantity
+from ..templating import Renderer
+from .merge import stages_of
+from .nodes import Where
+from .problems import ERROR, Position, Problem, problem_at
+from .shapes import Occurrence
+from .sources import Resolved
+
+_EXPRESSIONS = "expressions have numbers, names, + - * /, ( ), min max clamp floor ceil, and `A if C else B`"
+
+
+@dataclass(frozen=True, slots=True)
+class StageView:
+    """One stage: its place, its keys (defaults included), its kind, and the stage it is a child of."""
+
+    where: Where
+    data: Mapping[str, Any]
+    kind: str
+    id: str
+    parent: StageView | None = None
+
+
+@dataclass
+class Context:
+    """A pack under examination. Findings read it and call ``report``; equal ones are told once.
+
+    ``broken`` are the places where the shape is wrong.
+    """
+
+    resolved: Resolved
+    data: Mapping[str, Any]
+    occurrences: list[Occurrence]
+    problems: list[Problem] = field(default_factory=list)
+    broken: tuple[Where, ...] = ()
+
+    def __post_init__(self) -> None:
+        self._told: set[tuple[str, str, int, int]] = set()
+        self.problems = [each for each in self.problems if self._is_new(each)]
+
+    def _is_new(self, problem: Problem) -> bool:
+        mark = (problem.code, problem.file, problem.line, problem.column)
+        if problem.line and mark in self._told:
+            return False
+        self._told.add(mark)
+        return True
+
+    def report(
+        self,
+        code: str,
+        message: str,
+        where: Where | Position,
+        hint: str | None = None,
+        *,
+        on_key: bool = False,
+        offset: int | None = None,
+        width: int = 1,
+        severity: str = ERROR,
+        source: str | None = None,
+    ) -> None:
+        """Add a problem at ``where`` (``on_key``: at its key; ``offset``: characters into its text)."""
+        pos = where if isinstance(where, Position) else self.resolved.where(where, on_key)
+        if offset is not None:
+            pos = pos.at(offset, width)
+        line = self.resolved.source(pos) if source is None else source
+        problem = problem_at(pos, code, message, hint or None, line, severity)
+        if self._is_new(problem):
+            self.problems.append(problem)
+
+    def is_sound(self, where: Where) -> bool:
+        """Whether the shape of the value at ``where`` is right, all the way down."""
+        return all(each[: len(where)] != where for each in self.broken)
+
+    def of(self, *roles: str) -> Iterator[Occurrence]:
+        """Every value with one of these meanings."""
+        return (each for each in self.occurrences if each.role in roles)
+
+    def section(self, name: str) -> Mapping[str, Any]:
+        """A mapping of the top level, or an empty one."""
+        found = self.data.get(name)
+        return found if isinstance(found, Mapping) else {}
+
+    @cached_property
+    def stages(self) -> list[StageView]:
+        """All stages whose id and kind are usable, children behind their parents."""
+        found: dict[Where, StageView] = {}
+        for where, node, _ in stages_of(self.resolved.effective):
+            data = node.plain()
+            if (
+                isinstance(data, Mapping)
+                and isinstance(data.get("id"), str)
+                and isinstance(data.get("kind"), str)
+            ):
+                found[where] = StageView(where, data, data["kind"], data["id"], found.get(where[:2]))
+        return list(found.values())
+
+    @cached_property
+    def stage_ids(self) -> dict[str, StageView]:
+        return {stage.id: stage for stage in self.stages}
+
+    def stage_at(self, where: Where) -> StageView | None:
+        """The stage a value belongs to."""
+        inside = [stage for stage in self.stages if where[: len(stage.where)] == stage.where]
+        return inside[-1] if inside else None
+
+    @cached_property
+    def quantities(self) -> dict[Where, Quantity]:
+        """Every quantity that can be read; the others are reported."""
+        found = {}
+        for each in self.of("quantity", "size-quantity"):
+            try:
+                found[each.where] = quantity(each.value)
+            except ExpressionError as error:
+                self.report(
+                    "expression", error.message, each.where, error.hint or _EXPRESSIONS, offset=error.offset
+                )
+        return found
+
+    @cached_property
+    def limits(self) -> dict[str, Quantity]:
+        return {
+            str(where[1]): each
+            for where, each in self.quantities.items()
+            if where[0] == "limits" and len(where) == 2
+        }
+
+    @cached_property
+    def renderer(self) -> Renderer:
+        """Compiles the pack's templates, each file once."""
+        return Renderer(self.resolved.folders)
+
+    @cached_property
+    def settings(self) -> dict[str, bool | float | str]:
+        """Declared settings; `unlimited` is a number."""
+        return {
+            name: setting_value(value)
+            for name, value in self.section("settings").items()
+            if isinstance(value, bool | int | float | str)
+        }
+
+
+def setting_value(value: bool | float | str) -> bool | float | str:
+    """A setting as the engine has it: the text `unlimited` is the number."""
+    return float("inf") if value == "unlimited" else value
+
+
+def type_name(value: object) -> str:
+    """What a setting's value is, in words."""
+    return "a boolean" if isinstance(value, bool) else "a text" if isinstance(value, str) else "a number"

@@ -1,0 +1,81 @@
+"""What is looked at before anything else: the version of the language, and the engine a pack asks for."""
+
+from __future__ import annotations
+
+import re
+
+from ..data import VERSION
+from .nodes import Document, Node
+from .problems import PackError, problem_at
+
+FORMAT = 1
+_CLAUSE = re.compile(r"\s*(>=|<=|==|!=|~=|>|<)\s*([0-9]+(?:\.[0-9]+){0,3})\s*\Z")
+
+
+def admit(document: Document, version: str = VERSION) -> None:
+    """Raises PackError if this engine cannot read the file at all."""
+    fields = document.root.mapping
+    form = fields.get("format")
+    if form is not None and (form.value != FORMAT or isinstance(form.value, bool)):
+        _refuse(
+            document,
+            "format",
+            form,
+            f"format {form.value!r} is not known to this engine",
+            f"this engine ({version}) reads format: {FORMAT}",
+        )
+    wanted = fields.get("requires")
+    if wanted is None or wanted.text is None:
+        return
+    offset = 0
+    for clause in wanted.text.split(","):
+        match = _CLAUSE.match(clause)
+        if not match:
+            _refuse(
+                document,
+                "requires",
+                wanted,
+                f"`{clause.strip()}` is not a version clause",
+                'write clauses such as ">=0.1,<1"',
+                offset,
+                len(clause),
+            )
+            return
+        if not _meets(_numbers(version), match[1], _numbers(match[2])):
+            _refuse(
+                document,
+                "requires",
+                wanted,
+                f"the pack needs an engine {clause.strip()}; this is {version}",
+                "use another version of trimtab, or of the pack",
+                offset,
+                len(clause),
+            )
+        offset += len(clause) + 1
+
+
+def _refuse(
+    document: Document, code: str, node: Node, message: str, hint: str, offset: int = 0, width: int = 0
+) -> None:
+    pos = node.pos.at(offset, width) if width else node.pos
+    raise PackError([problem_at(pos, code, message, hint, document.line(pos.line))])
+
+
+def _numbers(text: str) -> tuple[int, ...]:
+    found = [int(part) for part in re.findall(r"[0-9]+", text)[:4]]
+    while len(found) > 1 and found[-1] == 0:
+        found.pop()
+    return tuple(found)
+
+
+def _meets(have: tuple[int, ...], sign: str, want: tuple[int, ...]) -> bool:
+    if sign == "~=":
+        return have >= want and have[: max(1, len(want) - 1)] == want[: max(1, len(want) - 1)]
+    return {
+        ">=": have >= want,
+        "<=": have <= want,
+        "==": have == want,
+        "!=": have != want,
+        ">": have > want,
+        "<": have < want,
+    }[sign]

@@ -1,0 +1,130 @@
+"""Packs by name or path: loaded for an engine, checked for people, listed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from .check import downgraded, errors, examine, finished
+from .pack import Pack, Setting
+from .problems import PackError, Problem
+from .sources import Resolved, resolve, resolve_text, shipped_packs
+
+if TYPE_CHECKING:
+    from ..policy.stage import Kind
+
+STAND_IN = "(a template that is not written yet)"
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What a check found. ``pack`` is None where there are errors, ``name`` as it was asked for."""
+
+    name: str
+    problems: tuple[Problem, ...]
+    pack: Pack | None = None
+    resolved: Resolved | None = None
+
+    @property
+    def ok(self) -> bool:
+        """Whether nothing keeps the pack from running."""
+        return not errors(self.problems)
+
+
+@dataclass(frozen=True, slots=True)
+class Shipped:
+    """A pack that comes with the engine."""
+
+    name: str
+    version: str
+    description: str
+    path: Path
+
+
+def known_kinds() -> Mapping[str, type[Kind]]:
+    """The kinds this engine runs; the module is imported only when a pack is built."""
+    kinds: Mapping[str, type[Kind]] = import_module("trimtab.stages").KINDS
+    return kinds
+
+
+def check(
+    name: str | Path,
+    overrides: Sequence[tuple[str, str]] = (),
+    *,
+    kinds: Mapping[str, type[Kind]] | None = None,
+    missing_templates: bool = False,
+) -> Report:
+    """Check a pack; never raises for what is wrong with it.
+
+    ``overrides`` are dotted places with YAML texts (`limits.auto`, `stages.compact.keep.newest.turns`).
+    ``missing_templates``: a template that is not there is a warning, and a stand-in takes its place.
+    """
+    try:
+        resolved = resolve(name, overrides)
+    except PackError as error:
+        return Report(str(name), error.problems)
+    return _report(str(name), resolved, kinds, missing_templates)
+
+
+def check_text(
+    text: str,
+    name: str = "pack",
+    folders: Sequence[Path] = (),
+    *,
+    kinds: Mapping[str, type[Kind]] | None = None,
+    missing_templates: bool = False,
+) -> Report:
+    """The same for a pack given as text."""
+    try:
+        resolved = resolve_text(text, name, folders)
+    except PackError as error:
+        return Report(name, error.problems)
+    return _report(name, resolved, kinds, missing_templates)
+
+
+def _report(
+    name: str, resolved: Resolved, kinds: Mapping[str, type[Kind]] | None, missing_templates: bool
+) -> Report:
+    from .build import build
+
+    context = examine(resolved)
+    pack = None
+    spared = ("template-missing",) if missing_templates else ()
+    if not errors(downgraded(finished(context), *spared)):
+        pack = build(
+            context, known_kinds() if kinds is None else kinds, STAND_IN if missing_templates else None
+        )
+    problems = downgraded(finished(context), *spared)
+    return Report(name, tuple(problems), pack if not errors(problems) else None, resolved)
+
+
+def load(
+    name: str | Path,
+    overrides: Sequence[tuple[str, str]] = (),
+    *,
+    settings: Mapping[str, Setting] | None = None,
+    kinds: Mapping[str, type[Kind]] | None = None,
+    missing_templates: bool = False,
+) -> Pack:
+    """A pack that can be run. ``settings`` are the host's, checked here. Raises PackError with all errors."""
+    report = check(name, overrides, kinds=kinds, missing_templates=missing_templates)
+    if report.pack is None:
+        raise PackError(errors(report.problems))
+    if settings:
+        report.pack.accept_settings(settings)
+    return report.pack
+
+
+def list_packs() -> list[Shipped]:
+    """The packs that come with the engine, by name."""
+    found = []
+    for name, path in shipped_packs().items():
+        fields = resolve(path).root.mapping
+        version, description = (
+            fields[key].text if key in fields else None for key in ("version", "description")
+        )
+        found.append(Shipped(name, version or "", description or "", path))
+    return found

@@ -1,0 +1,255 @@
+"""Finding packs and reading them with all they extend: names and paths to one resolved pack."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from ..data import data_root
+from .document import parse_document, read_document
+from .gate import admit
+from .merge import Merger, set_value, with_defaults
+from .nodes import Document, Node, Where
+from .problems import PackError, Position, Problem, near_or_all, problem_at
+from .schema import CHILD_KINDS, pack_schema
+
+PACK_FILE = "pack.yaml"
+TEMPLATES = "templates"
+MAX_CHAIN = 20
+"""Packs that may build on each other."""
+OUTSIDE = "--set "
+"""Prefix of the file name that values set from outside are reported under."""
+
+
+@dataclass(frozen=True, slots=True)
+class Resolved:
+    """A pack with everything it extends merged in; every value still knows its place.
+
+    ``root`` is what the files say, ``effective`` has each child's share of ``defaults`` besides. ``folders``
+    are searched for templates in this order. ``lost`` are ids of stages left out because of a problem.
+    """
+
+    name: str
+    root: Node
+    effective: Node
+    documents: Mapping[str, Document]
+    folders: tuple[Path, ...]
+    problems: tuple[Problem, ...] = ()
+    lost: frozenset[str] = frozenset()
+
+    @property
+    def data(self) -> Any:
+        """The merged pack as plain data."""
+        return self.root.plain()
+
+    def where(self, path: Where, on_key: bool = False) -> Position:
+        """The place of the value (or its key) at ``path`` of the effective pack, or of the deepest before."""
+        node, depth = self.effective.find(path)
+        return node.key if on_key and depth == len(path) and node.key is not None else node.pos
+
+    def source(self, pos: Position) -> str:
+        """The line a place is on."""
+        document = self.documents.get(pos.file)
+        return document.line(pos.line) if document else ""
+
+
+def shipped_packs() -> dict[str, Path]:
+    """The packs that come with the engine: name to file."""
+    rules = data_root() / "rules"
+    if not rules.is_dir():
+        return {}
+    found = {folder.name: folder / PACK_FILE for folder in sorted(rules.iterdir())}
+    return {name: path for name, path in found.items() if path.is_file()}
+
+
+def is_path(name: str) -> bool:
+    """Whether a pack is named by a path rather than by a name."""
+    return "/" in name or "\\" in name or name.endswith((".yaml", ".yml")) or name in (".", "..")
+
+
+def find_pack(name: str | Path, beside: Path | None = None) -> Path:
+    """The file of a pack: a shipped name, or a path to its file or folder, relative to ``beside``.
+
+    Raises PackError.
+    """
+    text = str(name)
+    if isinstance(name, str) and not is_path(name):
+        shipped = shipped_packs()
+        if name in shipped:
+            return shipped[name]
+        if not (beside or Path()).joinpath(name, PACK_FILE).is_file():
+            hint = near_or_all(name, shipped, "shipped are")
+            raise PackError(
+                [
+                    Problem(
+                        "file",
+                        f"there is no pack `{name}`",
+                        hint=f"{hint}; a file or folder is named by its path",
+                    )
+                ]
+            )
+    path = (beside / text) if beside is not None else Path(text)
+    if path.is_dir():
+        path = path / PACK_FILE
+    if not path.is_file():
+        raise PackError(
+            [
+                Problem(
+                    "file",
+                    "there is no such pack file",
+                    str(path),
+                    hint=f"name a file, or a folder that holds {PACK_FILE}",
+                )
+            ]
+        )
+    return path
+
+
+def _shown(path: Path) -> str:
+    """What problems call the file: shipped ones by their place below the data root, others as named."""
+    root = data_root()
+    return path.relative_to(root).as_posix() if path.is_relative_to(root) else str(path)
+
+
+class _Chain:
+    """Reads one pack and, before it, what it extends."""
+
+    def __init__(self) -> None:
+        self.documents: dict[str, Document] = {}
+        self.folders: list[Path] = []
+        self.merger = Merger(self.documents)
+        self.open: list[Path] = []
+        self.done: dict[Path, Node] = {}
+
+    def read(self, path: Path) -> Node:
+        """The merged tree of this file. Raises PackError if a file of the chain cannot be read."""
+        place = path.resolve()
+        if place in self.done:
+            return self.done[place]
+        document = read_document(path, _shown(path))
+        self.documents[document.path] = document
+        admit(document)
+        self.open.append(place)
+        folder = path.parent / TEMPLATES
+        if folder not in self.folders:
+            self.folders.append(folder)
+        base: Node | None = None
+        extends = document.root.mapping.get("extends")
+        for entry in extends.items if extends else ():
+            if entry.text is None:
+                continue
+            inherited = self.base(entry.text, entry.pos, path, document)
+            if inherited is not None:
+                base = self.merger.merge(base, inherited) if base is not None else inherited
+        self.open.pop()
+        merged = self.done[place] = self.merger.merge(base, document.root)
+        return merged
+
+    def base(self, name: str, pos: Position, path: Path, document: Document) -> Node | None:
+        hint = None
+        if PurePosixPath(name).is_absolute() or Path(name).is_absolute():
+            message, hint = "an absolute path", "packs are named, or given by a path relative to this file"
+        else:
+            try:
+                target = find_pack(name, path.parent)
+            except PackError as error:
+                message, hint = error.problems[0].message, error.problems[0].hint
+            else:
+                if target.resolve() not in self.open and len(self.open) < MAX_CHAIN:
+                    return self.read(target)
+                if len(self.open) >= MAX_CHAIN:
+                    message = f"more than {MAX_CHAIN} packs build on each other"
+                    raise PackError(
+                        [problem_at(pos, "extends", message, "merge some", document.line(pos.line))]
+                    )
+                first = self.open.index(target.resolve())
+                circle = [*self.open[first:], target.resolve()]
+                chain = " → ".join(
+                    each.parent.name if each.name == PACK_FILE else each.stem for each in circle
+                )
+                message, hint = f"`{name}` leads back to itself ({chain})", "remove one of the `extends`"
+        raise PackError([problem_at(pos, "extends", message, hint, document.line(pos.line))])
+
+
+def resolve(name: str | Path, overrides: Sequence[tuple[str, str]] = ()) -> Resolved:
+    """Read a pack with all it extends. ``overrides``: dotted places and YAML texts, merged last.
+
+    Raises PackError where a file cannot be read at all; what can be told later stands in ``problems``.
+    """
+    path = find_pack(name)
+    chain = _Chain()
+    root = chain.read(path)
+    return finish(
+        _shown(path),
+        root,
+        chain.documents,
+        [*chain.folders, data_root() / TEMPLATES],
+        chain.merger,
+        overrides,
+    )
+
+
+def resolve_text(
+    text: str, name: str = "pack", folders: Sequence[Path] = (), overrides: Sequence[tuple[str, str]] = ()
+) -> Resolved:
+    """The same for a pack given as text, which may extend shipped packs. Raises PackError."""
+    document = parse_document(text, name)
+    chain = _Chain()
+    chain.documents[name] = document
+    admit(document)
+    base: Node | None = None
+    extends = document.root.mapping.get("extends")
+    for entry in extends.items if extends else ():
+        inherited = chain.base(entry.text, entry.pos, Path(name), document) if entry.text else None
+        if inherited is not None:
+            base = chain.merger.merge(base, inherited) if base is not None else inherited
+    root = chain.merger.merge(base, document.root)
+    return finish(
+        name,
+        root,
+        chain.documents,
+        [*folders, *chain.folders, data_root() / TEMPLATES],
+        chain.merger,
+        overrides,
+    )
+
+
+def finish(
+    name: str,
+    root: Node,
+    documents: dict[str, Document],
+    folders: Sequence[Path],
+    merger: Merger,
+    overrides: Sequence[tuple[str, str]],
+) -> Resolved:
+    """Apply what was set from outside, and give children their defaults."""
+    problems = merger.problems
+    for place, text in overrides:
+        shown = OUTSIDE + place
+        try:
+            document = parse_document(text, shown)
+            documents[shown] = document
+            root = set_value(root, place.split("."), document.root)
+        except PackError as error:
+            problems += error.problems
+        except KeyError as error:
+            part, known = error.args
+            hint = known if "did you mean" in known else f"known are {known}" if known else None
+            problems.append(
+                Problem(
+                    "set", f"`{part}` leads nowhere in this pack", shown, 1, 1, len(text), hint, source=text
+                )
+            )
+    definitions = pack_schema()["definitions"]
+    keys = {kind: frozenset(definitions[f"child-{kind}"]["properties"]) for kind in CHILD_KINDS}
+    return Resolved(
+        name,
+        root,
+        with_defaults(root, keys),
+        documents,
+        tuple(folders),
+        tuple(problems),
+        frozenset(merger.lost),
+    )

@@ -1,0 +1,1 @@
+"""What a pack says, compiled: expressions, conditions, metrics, selection, gates, history."""

@@ -1,0 +1,116 @@
+"""Taking back: leave a commit out, or bring the originals of single blocks back. Both are records, nothing is erased."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from .conversation.digest import digest
+from .conversation.edits import Commit, Edit, Mark, Rewrite, Splice, Spot
+from .conversation.fold import Overlay, fold, sequence
+from .conversation.view import View
+from .policy.history import RESTORE
+from .records import Undo
+from .trial import Standing
+
+if TYPE_CHECKING:
+    from .session import Session
+
+
+def undone(session: Session, commit_id: str) -> Commit:
+    """Record the undo of a commit. Raises LookupError if there is none, or it is undone already."""
+    history = session.track.history
+    found = next((commit for commit in history.commits if commit.id == commit_id), None)
+    if found is None:
+        known = ", ".join(commit.id for commit in history.commits[-8:]) or "none"
+        raise LookupError(f"no commit {commit_id!r}; the newest are {known}")
+    if commit_id in history.undone:
+        raise LookupError(f"commit {commit_id} is undone already")
+    session.journal.append([record := Undo(commit_id)])
+    history.add(record)
+    _refold(session)
+    return found
+
+
+def restored(session: Session, wanted: Sequence[Spot | tuple[int, int] | str]) -> Commit:
+    """Commit ``ORIGINAL`` for these spots. Raises LookupError where there is nothing to restore."""
+    history, track = session.track.history, session.track
+    spots = [spot for one in wanted for spot in spots_of(session, one)]
+    if not spots:
+        raise LookupError("no spot is named")
+    changed = {
+        spot
+        for commit in history.live()
+        if commit.stage != RESTORE
+        for edit in commit.all_edits
+        if isinstance(edit, Rewrite)
+        for spot in edit.spots
+    }
+    stored = {spot: name for commit in history.live() for spot, name in commit.stored.items()}
+    edits: list[Edit] = []
+    for spot in spots:
+        if spot not in changed:
+            raise LookupError(_nothing(session, spot))
+        edits.append(Rewrite((spot,), Mark.ORIGINAL))
+        if track.builder.baked.get(spot.serial):
+            text = session.engine.ports.store.get(stored[spot]) if spot in stored else None
+            if text is None:
+                raise LookupError(f"the original of {spot.serial}:{spot.block} is gone: the host no longer has it")
+            edits.append(Rewrite((spot,), {"content": text}))
+    number = sequence(history.commits[-1]) + 1 if history.commits else 1
+    commit = Commit(f"c{number}", RESTORE, history.runs[-1].n if history.runs else 0, tuple(edits))
+    if session.journal.path is not None:
+        commit = replace(commit, results=_results(session, commit))
+    session.journal.append([commit])
+    history.add(commit)
+    _refold(session)
+    return commit
+
+
+def spots_of(session: Session, wanted: Spot | tuple[int, int] | str) -> Iterable[Spot]:
+    """A spot as it is, ``17:0`` as text, or every result of a tool call by its id. Raises LookupError."""
+    if not isinstance(wanted, str):
+        return [Spot(*wanted)]
+    serial, colon, block = wanted.partition(":")
+    if colon and serial.isdecimal() and block.isdecimal():
+        return [Spot(int(serial), int(block))]
+    base = session.track.base
+    found = [base.spot(*call.result) for call in base.calls if call.id == wanted and call.result is not None]
+    if not found:
+        found = [
+            spot
+            for commit in session.track.history.live()
+            for spot, name in commit.stored.items()
+            if name.rpartition("/")[2].startswith(f"{wanted}-")
+        ]
+    if not found:
+        raise LookupError(f"{wanted!r} is neither a spot (17:0) nor the id of a tool call of this session")
+    return found[-1:]
+
+
+def _nothing(session: Session, spot: Spot) -> str:
+    for commit in reversed(session.track.history.live()):
+        for edit in commit.edits:
+            if isinstance(edit, Splice) and spot.serial in edit.covers:
+                return f"{spot.serial}:{spot.block} is part of what commit {commit.id} replaced; undo that commit"
+    return f"nothing has changed {spot.serial}:{spot.block}"
+
+
+def _results(session: Session, commit: Commit) -> dict[int, str]:
+    """Digests of the messages the commit changes, as they will show; only the journal's own where no host is there."""
+    track = session.track
+    serials = sorted({spot.serial for edit in commit.edits if isinstance(edit, Rewrite) for spot in edit.spots})
+    if not track.base.items:
+        return {serial: track.lineage.known_digest(serial) for serial in serials}
+    overlay = Overlay.of([*track.history.live(), commit])
+    view = View(fold(track.base.items, overlay, track.builder))
+    shown: dict[int, Any] = {item.serial: item for item in view.items}
+    return {s: digest(shown[s].message) for s in serials if s in shown}
+
+
+def _refold(session: Session) -> None:
+    track = session.track
+    overlay = Overlay.of(track.history.live())
+    track.standing = Standing(overlay, View(fold(track.base.items, overlay, track.builder)))
+    session.staging.forget()

@@ -1,0 +1,21 @@
+"""The kinds of stages, by name: one module and one line each."""
+
+from __future__ import annotations
+
+from ..policy.stage import Kind
+from .attach import Attach
+from .drop import Drop
+from .first_of import FirstOf
+from .guard import Guard
+from .replace import Replace
+
+KINDS: dict[str, type[Kind]] = {
+    "replace": Replace,
+    "drop": Drop,
+    "attach": Attach,
+    "guard": Guard,
+    "first_of": FirstOf,
+}
+"""What ``kind`` may name in a pack."""
+
+__all__ = ["KINDS", "Attach", "Drop", "FirstOf", "Guard", "Replace"]

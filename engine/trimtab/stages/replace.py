@@ -1,0 +1,178 @@
+"""``replace``: puts a text in the place of blocks: clear, truncate, offload, shorten, mask, redact."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Generator, Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from ..conversation.edits import Rewrite, Spot
+from ..effects import Effect, put
+from ..policy.evaluation import NoValue
+from ..policy.maker import Maker
+from ..policy.narrowing import narrow, size_of_view
+from ..policy.proposal import ModelCall, Proposal
+from ..policy.scene import Scene
+from ..policy.selection import Candidate
+from ..templating import TemplateProblem, Text
+from ._digest import Digest
+from ._failing import failed, no_text
+from ._filler import Filler
+from ._freed import Freed
+from ._preview import Preview
+from ._targets import Target, reads_stored, stored_files, targets
+
+
+@dataclass(frozen=True, slots=True)
+class Replace:
+    """``store`` is a folder of the store; ``pattern`` picks what goes inside a block.
+
+    Empty blocks and matches of a pattern may grow: ``may_grow`` in the remarks says how many do, and by
+    how many tokens altogether, so that not shrinking isn't held against the stage.
+    """
+
+    name: ClassVar[str] = "replace"
+    shrinks: ClassVar[bool] = True
+    picks: ClassVar[bool] = True
+
+    text: Text | None
+    pattern: re.Pattern[str] | None = None
+    store: str | None = None
+    preview: Preview | None = None
+    digest: Digest | None = None
+
+    @classmethod
+    def build(cls, raw: Mapping[str, Any], make: Maker) -> Replace:
+        return cls(
+            make.text(raw),
+            make.pattern(raw["pattern"], "pattern") if "pattern" in raw else None,
+            raw.get("store"),
+            Preview.build(raw["preview"], make) if "preview" in raw else None,
+            Digest.build(raw["digest"], make) if "digest" in raw else None,
+        )
+
+    @property
+    def opaque(self) -> bool:
+        """Whether nothing of the original shows any more."""
+        return self.preview is None and self.digest is None and self.pattern is None
+
+    def propose(self, scene: Scene) -> Proposal | Generator[Effect, Any, Proposal]:
+        if self.text is None:
+            return no_text()
+        work = self._work(scene, self.text)
+        if self.store is not None or self.digest is not None:
+            return work
+        try:
+            effect = next(work)
+        except StopIteration as done:
+            proposal: Proposal = done.value
+            return proposal
+        raise AssertionError(f"a replacement without store and digest has no effects, not {effect}")
+
+    def _work(self, scene: Scene, text: Text) -> Generator[Effect, Any, Proposal]:
+        try:
+            return (yield from self._replace(scene, Filler(scene, text, self.preview, self.pattern)))
+        except (TemplateProblem, NoValue) as problem:
+            return failed(problem)
+
+    def _replace(self, scene: Scene, filler: Filler) -> Generator[Effect, Any, Proposal]:
+        found = targets(scene)
+        exempt = 0
+        if self.store is not None:
+            files = stored_files(scene)
+            kept = [target for target in found if not reads_stored(target, files)] if files else found
+            exempt = len(found) - len(kept)
+            found = kept
+        chosen = self._narrow(scene, filler, found)
+        edits: dict[Any, tuple[list[Spot], Mapping[str, Any]]] = {}
+        stored: dict[Spot, str] = {}
+        calls: list[ModelCall] = []
+        unused = growing = grown = 0
+        for target in chosen:
+            # First with a guess of the path: nothing is written, no model asked, for what would not be used.
+            name = None if self.store is None else target.store_name(self.store)
+            change = filler.change(target, name)
+            if change is None:
+                unused += 1
+                continue
+            spot = target.spot
+            path = None
+            if name is not None:
+                path = yield from put(name, target.original)
+                stored[spot] = name
+            digest = None
+            if self.digest is not None and self.digest.wanted(scene, target.text):
+                own = filler.own(self.digest.prompt.variables, target, target.text, path)
+                digest, asked = yield from self.digest.ask(scene, target.text, own)
+                calls.extend(asked)
+            if path is not None or digest is not None:
+                change = filler.change(target, path, digest)
+                if change is None and digest is not None:
+                    change = filler.change(target, path)
+                if change is None:
+                    unused += 1
+                    stored.pop(spot, None)
+                    continue
+            edits.setdefault(change.key, ([], change.set))[0].append(spot)
+            if self.pattern is not None or target.empty:
+                growing += 1
+                grown += max(0, change.tokens - target.tokens)
+        count = sum(len(spots) for spots, _ in edits.values())
+        remarks: dict[str, Any] = {}
+        if unused:
+            remarks["not_smaller"] = unused
+        if growing:
+            remarks["may_grow"] = {"items": growing, "tokens": grown}
+        if exempt:
+            remarks["reads_of_stored_files"] = exempt
+        reason = None
+        if not count:
+            reason = "no text would be smaller than what it replaces" if unused else "nothing to replace"
+            if exempt and not unused:
+                reason = "all that is left are reads of stored files"
+        return Proposal(
+            tuple(Rewrite(tuple(spots), change_set) for spots, change_set in edits.values()),
+            items=count,
+            stored=stored,
+            calls=tuple(calls),
+            reason=reason,
+            remarks=remarks,
+        )
+
+    def _narrow(self, scene: Scene, filler: Filler, found: list[Target]) -> list[Target]:
+        """As many as ``order`` and ``fit`` need, judged by the text without path and digest."""
+        fit = scene.stage.fit
+        if fit is None or not found:
+            return found
+        by_place: dict[tuple[int, int], Target] = {(t.index, t.block): t for t in found}
+        freed = Freed(scene)
+        tokens = fit.unit == "tokens"
+
+        def size(candidate: Candidate) -> float:
+            return (
+                candidate.tokens if tokens else by_place[candidate.index, candidate.block or 0].size(fit.unit)
+            )
+
+        def gain(candidate: Candidate) -> float:
+            target = by_place[candidate.index, candidate.block or 0]
+            name = None if self.store is None else target.store_name(self.store)
+            change = filler.change(target, name)
+            if change is None:
+                return 0
+            if tokens:
+                if fit.per == "message":
+                    return target.tokens - change.tokens
+                return freed.tokens(target.item, target.tokens, change.tokens)
+            return target.size(fit.unit) - change.size(fit.unit)
+
+        narrowed = narrow(
+            [target.candidate for target in found],
+            scene.stage.order,
+            fit,
+            figure=size_of_view(scene, fit.unit),
+            size=size,
+            gain=gain,
+            lookup=scene.name,
+        )
+        return [by_place[taken.index, taken.block or 0] for taken in narrowed.taken]

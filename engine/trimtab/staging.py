@@ -1,0 +1,295 @@
+"""What one run stands on: the model's numbers, the rules of its API, the token anchor; and the scenes made of it."""
+
+from __future__ import annotations
+
+import math
+from collections import ChainMap
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+from .conversation.fold import Overlay, fold, sequence
+from .conversation.items import Item, structure
+from .conversation.request import Request, Usage
+from .conversation.view import View
+from .facts import Facts
+from .interpreter import Run
+from .policy.past import Past, StageIndex
+from .policy.protection import Protection
+from .policy.refusals import Refusal, classify
+from .policy.scene import Policy, Scene, UsageThen
+from .tokens.figure import Factor, Reading, plausible
+from .tokens.models import Model, lookup
+from .track import Seen, Track
+from .trial import Bench, Sent, Standing
+from .validity import Profile, check, cuts
+from .validity.profiles.anthropic import Capabilities, anthropic
+
+if TYPE_CHECKING:
+    from .engine import Engine
+
+
+@dataclass(frozen=True, slots=True)
+class Staged:
+    """Everything about one run that is known before its first stage."""
+
+    request: Request
+    event: str
+    facts: Facts
+    model: Model
+    policy: Policy
+    bench: Bench
+    standing: Standing
+    must_mend: bool
+    overhead: float
+    usage: UsageThen | None
+    factor: float
+    refusal: Refusal | None
+    restored: set[tuple[int, int]]
+    undone: dict[tuple[int, int], set[str]]
+    undone_messages: dict[int, set[str]]
+
+
+class Staging:
+    """Prepares the runs of one session; keeps what stays the same between them."""
+
+    def __init__(self, engine: Engine, track: Track) -> None:
+        self.engine = engine
+        self.track = track
+        self.index = StageIndex.of(engine.pack.stages)
+        self._head: tuple[Any, Any] = (None, None)
+        self._head_digest = ""
+        self._overhead = 0.0
+        self._marks = 0
+        self._usage: UsageThen | None = None
+        self._usage_at = -1
+        self._stale = False
+        self._policy: tuple[str, Policy, Model] | None = None
+
+    @property
+    def overhead(self) -> float:
+        """Estimated tokens of system and tools."""
+        return self._overhead
+
+    def forget(self) -> None:
+        """A run came to nothing, or a commit was taken back: measure everything anew."""
+        self._usage, self._usage_at = None, -1
+        self._stale = True
+
+    def stage(self, request: Request, event: str, facts: Facts, seen: Seen) -> Staged:
+        """Prepare a run over what has just been observed."""
+        track, engine = self.track, self.engine
+        policy, model = self._resolve(request.model)
+        self._measure_head(request)
+        profile = engine.profile or profile_of(model, self._marks)
+        sent = track.sent
+        bench = Bench(
+            track.base,
+            track.builder,
+            profile,
+            sent,
+            self._head_digest,
+            engine.thinking == "strip",
+            track.lineage.new_serial,
+        )
+        standing = track.standing
+        must_mend = seen.refolded or (sent is not None and sent.head != self._head_digest)
+        if sent is not None and standing.view.items[: len(sent.items)] != list(sent.items):
+            must_mend = True
+        if not must_mend:
+            start = seen.new if standing.view is track.base else len(standing.view.items) - (len(track.base.items) - seen.new)
+            states = standing.states if start else None
+            report = check(standing.view, profile, states, start if states is not None else 0, closing=False)
+            standing = Standing(standing.overlay, standing.view, report.violations, report.states)
+            must_mend = bool(report.violations)
+        usage, factor = self._read_usage(request, facts, policy, seen)
+        refusal = classify(facts.error, engine.pack.api_errors)
+        spots, messages = track.history.undone_spots()
+        forced = event == "overflow"
+        return Staged(
+            request,
+            event,
+            facts,
+            model,
+            policy,
+            bench,
+            standing,
+            must_mend,
+            self._overhead,
+            usage,
+            factor.value(model.factor),
+            refusal,
+            set() if forced else track.history.restored(),
+            {} if forced else spots,
+            {} if forced else messages,
+        )
+
+    def scene(self, run: Run, staged: Staged) -> Scene:
+        """The scene of the run's present view."""
+        track = self.track
+        past = Past(
+            track.history,
+            self.index,
+            track.base,
+            staged.event,
+            staged.facts.now,
+            staged.factor,
+            staged.policy.categories,
+            self._at,
+            run.committed_now,
+        )
+        usage = staged.usage
+        if usage is not None and run.standing.view.items[: len(usage.items)] != list(usage.items):
+            usage = UsageThen(usage.prompt, usage.items, usage.estimate, False)
+        profile = run.bench.profile
+        return Scene(
+            event=staged.event,
+            request=staged.request,
+            facts=staged.facts,
+            policy=staged.policy,
+            model=staged.model,
+            view=run.standing.view,
+            base=track.base,
+            overlay=run.standing.overlay,
+            history=past,
+            book=track.book,
+            infos=track.infos,
+            maker=self.engine.maker,
+            templates=self.engine.pack.renderer,
+            overhead_estimate=staged.overhead,
+            factor=staged.factor,
+            usage=usage,
+            protect=lambda scene: self._protect(scene, staged, run),
+            cut_places=lambda view: cuts(view, profile),
+            refusal=staged.refusal,
+            ceiling=min(run.ceilings, default=None),
+        )
+
+    def _at(self, serial: int) -> float | None:
+        info = self.track.infos.get(serial)
+        return info.at if info is not None else None
+
+    def _protect(self, scene: Scene, staged: Staged, run: Run) -> Protection:
+        stage = scene.stage
+        origins = stage.select.origins if stage.select is not None else frozenset()
+        author: Mapping[tuple[int, int], str] = self.track.history.touched_by
+        if run.commits:
+            own: dict[tuple[int, int], str] = {}
+            for commit in run.commits:
+                for edit in commit.edits:
+                    own.update(dict.fromkeys(getattr(edit, "spots", ()), commit.stage))
+            author = ChainMap(own, author) if author else own
+        return Protection(
+            scene.view,
+            stage=stage.id,
+            pinned=self.track.pinned,
+            changes=scene.overlay.changes,
+            author=author,
+            placeholder=self.index.leaves_nothing,
+            restored=staged.restored,
+            undone=staged.undone,
+            undone_messages=staged.undone_messages,
+            origins=origins,
+            shorten_user=bool(getattr(stage.params, "store", None)) and "user" in origins,
+        )
+
+    # --- model and head
+
+    def _resolve(self, name: str) -> tuple[Policy, Model]:
+        if self._policy is not None and self._policy[0] == name:
+            return self._policy[1], self._policy[2]
+        engine = self.engine
+        model = lookup(name)
+        settings, figures = engine.pack.values_for(name, engine.settings, engine.models)
+        max_input = figures.get("max_input", math.inf if model.max_input is None else float(model.max_input))
+        policy = Policy(
+            settings=settings,
+            limits=engine.pack.limits,
+            categories=engine.pack.categories,
+            window=figures.get("window", float(model.window)),
+            max_output=figures.get("max_output", float(model.max_output)),
+            max_input=max_input,
+            window_known=model.known or "window" in figures,
+        )
+        self._policy = (name, policy, model)
+        return policy, model
+
+    def _measure_head(self, request: Request) -> None:
+        """Digest, size and cache marks of system and tools, taken only when they change."""
+        tools = list(request.tools) if request.tools is not None else None
+        head = (request.system, tools)
+        if head == self._head and self._head_digest:
+            return
+        self._head = structure(list(head))[0], structure(list(head))[1]
+        self._head_digest = self.track.head(request)
+        measure = self.engine.maker.measure
+        self._overhead = float(sum(measure(part)[1] for part in head if part))
+        parts = [*(request.system if isinstance(request.system, list) else ()), *(tools or ())]
+        marks = sum(1 for part in parts if isinstance(part, Mapping) and part.get("cache_control"))
+        self._marks = min(marks, 4)
+
+    # --- usage
+
+    def _read_usage(
+        self, request: Request, facts: Facts, policy: Policy, seen: Seen
+    ) -> tuple[UsageThen | None, Factor]:
+        """The newest usage with what it measured, and the factor after all new readings."""
+        track = self.track
+        window = int(policy.window) if policy.window_known and policy.window < math.inf else None
+        anew = seen.refolded or self._stale
+        first = 0 if anew else seen.new
+        if anew:
+            self._usage, self._usage_at = None, -1
+        known = self._stale
+        self._stale = False
+        found: list[tuple[int, Usage]] = []
+        for index in range(first, len(track.base.items)):
+            info = track.infos.get(track.base.items[index].serial)
+            if info is not None and info.usage is not None and plausible(info.usage, request.model, window):
+                found.append((index, info.usage))
+        given = facts.usage
+        if given is not None and plausible(given, request.model, window):
+            found.append((self._answered(), given))
+        learned = not known and (track.history.last_run is None or not seen.refolded)
+        for index, usage in found:
+            items, estimate, epoch = self._then(index)
+            self._usage, self._usage_at = UsageThen(usage.prompt, items, estimate, True), index
+            if learned:
+                track.meter = track.meter.read(Reading(usage.prompt, estimate, epoch, usage.model or request.model))
+        return self._usage, track.meter
+
+    def _answered(self) -> int:
+        """Path length of the request that the newest response answers."""
+        items = self.track.base.items
+        end = len(items)
+        while end and items[end - 1].role != "assistant":
+            end -= 1
+        while end and items[end - 1].role == "assistant":
+            end -= 1
+        mark = self.track.history.last_sent
+        return max(end, mark.length if mark is not None and mark.length <= len(items) else 0)
+
+    def _then(self, index: int) -> tuple[list[Item], float, int]:
+        """Items, estimate and epoch of the request that the response at a path position answered."""
+        track, history = self.track, self.track.history
+        mark = next((m for m in reversed(history.runs) if m.sent and m.length <= index), None)
+        if mark is None:
+            return track.base.items[:index], self._overhead + track.base.tokens_before(index), 0
+        last = history.last_sent
+        commits = [c for c in history.commits if c.run <= mark.n]
+        epoch = sequence(commits[-1]) if commits else 0
+        if last is not None and mark.n == last.n and track.sent is not None:
+            items = list(track.sent.items)
+        else:
+            items = fold(track.base.items[: mark.length], Overlay.of(commits), track.builder)
+        return items, self._overhead + sum(item.total for item in items), epoch
+
+
+@lru_cache(maxsize=256)
+def profile_of(model: Model, marks: int) -> Profile:
+    """The validity rules for a model of the table."""
+    return anthropic(Capabilities.of(model), marks)
+
+
+__all__ = ["Sent", "Staged", "Staging", "View", "profile_of"]

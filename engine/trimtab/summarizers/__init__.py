@@ -1,0 +1,33 @@
+"""Summarizers, and the text that names one on a command line."""
+
+from __future__ import annotations
+
+from .base import AskFailed, Question, Reply, Summarizer
+
+__all__ = ["AskFailed", "Question", "Reply", "Summarizer", "parse"]
+
+
+def parse(spec: str) -> Summarizer | None:
+    """``none``, ``anthropic``, ``command:PROGRAM ARGUMENT…`` or ``canned:FILE``; None for ``none``.
+
+    ``anthropic`` makes a client of its own, with the key from where the SDK looks for it, when it is
+    first asked. Raises ValueError for any other text, OSError if the file cannot be read.
+    """
+    kind, _, rest = spec.partition(":")
+    if spec == "none":
+        return None
+    if spec == "anthropic":
+        from .anthropic import AnthropicSummarizer
+
+        return AnthropicSummarizer()
+    if kind == "command" and rest.strip():
+        from .command import CommandSummarizer
+
+        return CommandSummarizer(rest)
+    if kind == "canned" and rest:
+        from .canned import CannedSummarizer
+
+        return CannedSummarizer.from_file(rest)
+    raise ValueError(
+        f"unknown summarizer {spec!r}; it is none, anthropic, command:PROGRAM ARGUMENT… or canned:FILE"
+    )

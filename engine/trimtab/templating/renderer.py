@@ -1,0 +1,382 @@
+"""Looking templates up in their folders, compiling and rendering them."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path, PurePosixPath
+from types import TracebackType
+from typing import Any, TypeAlias
+
+from jinja2 import Template, TemplateSyntaxError, nodes
+from jinja2.exceptions import TemplateError
+
+from .filters import MAX_TEXT, TooLong, shown
+from .problem import TemplateProblem
+from .sandbox import BUDGET, MAX_WORK, Metering, Sandbox, inspect, static_length
+
+MAX_SOURCE = 200_000
+"""Characters of one template's source."""
+_STEP = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
+_NOTHING = object()
+
+Path_: TypeAlias = tuple[str, ...]
+"""A variable and the fields read from it: ``("limits", "auto")``."""
+
+
+class Text:
+    """A compiled text. ``variables`` are the names it reads, ``paths`` the same with their fields, dotted;
+    ``required`` are those of ``paths`` for which it has no ``default`` and no ``is defined``.
+
+    ``source_name`` is the template's name, or the file an inline text stands in; ``line_offset`` is added to
+    the lines of an inline text.
+    """
+
+    __slots__ = (
+        "_is_file",
+        "_jinja",
+        "_lines",
+        "_parts",
+        "includes",
+        "line_offset",
+        "paths",
+        "required",
+        "source",
+        "source_name",
+        "static_length",
+        "variables",
+    )
+
+    def __init__(
+        self,
+        source: str,
+        source_name: str,
+        line_offset: int,
+        uses: Mapping[Path_, tuple[int, bool]],
+        includes: tuple[str, ...],
+        parts: tuple[str | Path_, ...] | None,
+        static_length: int,
+        is_file: bool,
+        jinja: Template,
+    ) -> None:
+        self.source = source
+        self.source_name = source_name
+        self.line_offset = line_offset
+        self.includes = includes
+        self.variables = frozenset(path[0] for path in uses)
+        self.paths = frozenset(".".join(path) for path in uses)
+        self.required = frozenset(".".join(path) for path, (_, needed) in uses.items() if needed)
+        self._lines = {".".join(path): line for path, (line, _) in uses.items()}
+        self._parts = parts
+        self.static_length = static_length
+        self._is_file = is_file
+        self._jinja = jinja
+
+    def __repr__(self) -> str:
+        return f"Text({self.source_name!r})"
+
+    @property
+    def is_static(self) -> bool:
+        """Whether it reads nothing: every rendering is the same text."""
+        return self._parts is not None and not any(isinstance(part, tuple) for part in self._parts)
+
+    def line_of(self, path: str) -> int:
+        """The line on which a name of ``paths`` is read first."""
+        return self._lines.get(path, 1) + self.line_offset
+
+    def render(self, variables: Mapping[str, Any]) -> str:
+        """The text for these variables, of which only those it reads are looked up.
+        The text of a file ends without a line break.
+
+        Raises TemplateProblem: a variable that is missing, output over 1,000,000 characters, too much work.
+        """
+        if self._parts is None:
+            text = self._render(variables)
+            return text.rstrip("\n") if self._is_file else text
+        try:
+            text = "".join(
+                [part if type(part) is str else shown(self._value(part, variables)) for part in self._parts]
+            )
+        except (TypeError, ValueError, RecursionError) as error:
+            if isinstance(error, TemplateProblem):
+                raise
+            raise self._problem("failed", f"a value that cannot be shown: {error}") from None
+        if len(text) > MAX_TEXT:
+            raise self._problem("too_long", f"the text has {len(text)} characters; {MAX_TEXT} are allowed")
+        return text.rstrip("\n") if self._is_file else text
+
+    def _value(self, path: str | Path_, variables: Mapping[str, Any]) -> Any:
+        value: Any = variables
+        for step in path:
+            found = _NOTHING
+            if isinstance(value, Mapping):
+                try:
+                    found = value[step]
+                except KeyError:
+                    found = _NOTHING
+            if found is _NOTHING:
+                known = sorted(map(str, value)) if isinstance(value, Mapping) else []
+                raise self._undefined(path, step, known)
+            value = found
+        return value
+
+    def _undefined(self, path: str | Path_, step: str, known: list[str]) -> TemplateProblem:
+        dotted = ".".join(path)
+        near = difflib.get_close_matches(step, known, 1)
+        hint = f"did you mean {near[0]}?" if near else f"known here: {', '.join(known[:20]) or 'nothing'}"
+        message, line = f"{dotted} is not known here", self.line_of(dotted)
+        return TemplateProblem("undefined", message, self.source_name, line, hint)
+
+    def _problem(self, code: str, message: str, line: int = 1) -> TemplateProblem:
+        return TemplateProblem(code, message, self.source_name, line + self.line_offset)
+
+    def _render(self, variables: Mapping[str, Any]) -> str:
+        given: dict[str, Any] = {BUDGET: [MAX_WORK]}
+        for name in self.variables:
+            try:
+                given[name] = variables[name]
+            except KeyError:
+                continue
+        chunks: list[str] = []
+        size = 0
+        try:
+            for chunk in self._jinja.root_render_func(self._jinja.new_context(given)):
+                chunks.append(chunk)
+                size += len(chunk)
+                if size > MAX_TEXT:
+                    raise TooLong(f"the text has more than {MAX_TEXT} characters")
+        except TemplateProblem:
+            raise
+        except TooLong as error:
+            raise self._located("too_long", str(error), error.__traceback__) from None
+        except TemplateError as error:
+            code = "undefined" if type(error).__name__ == "UndefinedError" else "failed"
+            raise self._located(code, str(error), error.__traceback__) from None
+        # What operators and filters raise over data of another type than the template expects.
+        except (TypeError, ValueError, ArithmeticError, LookupError, AttributeError, RecursionError) as error:
+            raise self._located("failed", str(error), error.__traceback__) from None
+        return "".join(chunks)
+
+    def _located(self, code: str, message: str, trace: TracebackType | None) -> TemplateProblem:
+        file, line = self.source_name, 1
+        while trace:
+            template = trace.tb_frame.f_globals.get("__jinja_template__")
+            if isinstance(template, Template):
+                line = template.get_corresponding_lineno(trace.tb_lineno)
+                file = template.name or self.source_name
+            trace = trace.tb_next
+        offset = self.line_offset if file == self.source_name else 0
+        return TemplateProblem(code, message, file, line + offset)
+
+
+class Renderer:
+    """Compiles inline texts, and templates by name from ``folders`` (the pack's own first)."""
+
+    def __init__(self, folders: Sequence[Path] = ()) -> None:
+        self.folders = tuple(folders)
+        self._sandbox = Sandbox(self._compiled)
+        self._texts: dict[str, Text] = {}
+        self._loading: list[str] = []
+
+    def names(self) -> list[str]:
+        """The names of all templates in the folders, sorted."""
+        found: set[str] = set()
+        for folder in self.folders:
+            found.update(path.relative_to(folder).as_posix() for path in folder.rglob("*.j2"))
+        return sorted(found)
+
+    def text(self, source: str, source_name: str = "text", line_offset: int = 0) -> Text:
+        """An inline text, compiled. Raises TemplateProblem."""
+        return self._compile(source, source_name, line_offset, is_file=False)
+
+    def template(self, name: str) -> Text:
+        """A template file, compiled once. Raises TemplateProblem."""
+        text = self._texts.get(name)
+        if text is None:
+            if name in self._loading:
+                chain = " -> ".join([*self._loading, name])
+                raise TemplateProblem("refused", f"templates include each other: {chain}", name)
+            self._loading.append(name)
+            try:
+                text = self._texts[name] = self._compile(self._read(name), name, 0, is_file=True)
+            finally:
+                self._loading.pop()
+        return text
+
+    def _compiled(self, name: str) -> Template:
+        return self.template(name)._jinja
+
+    def _length_of(self, name: str) -> int:
+        return self.template(name).static_length
+
+    def _read(self, name: str) -> str:
+        parts = PurePosixPath(name).parts
+        plain = bool(parts) and name == "/".join(parts) and all(_STEP.fullmatch(part) for part in parts)
+        if not plain:
+            hint = "write a path inside the templates folder, such as summary/short.md.j2"
+            raise TemplateProblem("outside", f"not the name of a template: {name!r}", name, 1, hint)
+        for folder in self.folders:
+            path = folder.joinpath(*parts)
+            if not path.is_file():
+                continue
+            if not path.resolve().is_relative_to(folder.resolve()):
+                hint = "copy the file into the templates folder"
+                raise TemplateProblem("outside", f"the template {name} is a link to elsewhere", name, 1, hint)
+            try:
+                if path.stat().st_size > 4 * MAX_SOURCE:
+                    raise TemplateProblem("too_long", "the template is too large", name)
+                return path.read_text("utf-8")
+            except (OSError, UnicodeDecodeError) as error:
+                raise TemplateProblem("unreadable", f"cannot read {name}: {error}", name) from None
+        near = difflib.get_close_matches(name, self.names(), 1)
+        hint = (
+            f"did you mean {near[0]}?" if near else "looked for in the pack's templates and the shared ones"
+        )
+        raise TemplateProblem("missing", f"there is no template {name}", name, 1, hint)
+
+    def _compile(self, source: str, name: str, offset: int, *, is_file: bool) -> Text:
+        if len(source) > MAX_SOURCE:
+            message = f"the template has over {MAX_SOURCE} characters"
+            raise TemplateProblem("too_long", message, name, 1 + offset)
+        try:
+            tree = self._sandbox.parse(source, name)
+            inspect(tree, name, offset)
+            includes: list[str] = []
+
+            def included(inner: str, line: int) -> Iterator[tuple[Path_, bool]]:
+                includes.append(inner)
+                text = self._included(inner, name, line + offset)
+                return ((tuple(path.split(".")), path in text.required) for path in text.paths)
+
+            uses = _uses(tree, included)
+            parts = _parts(tree)
+            length = static_length(tree, self._length_of)
+            code = self._sandbox.compile(Metering(self._length_of).visit(tree), name, name)
+        except TemplateSyntaxError as error:
+            raise TemplateProblem("syntax", error.message or "syntax", name, error.lineno + offset) from None
+        except (SyntaxError, RecursionError, MemoryError):
+            raise TemplateProblem("refused", "the template is nested too deeply", name, 1 + offset) from None
+        jinja = Template.from_code(self._sandbox, code, {}, None)
+        return Text(source, name, offset, uses, tuple(dict.fromkeys(includes)), parts, length, is_file, jinja)
+
+    def _included(self, included: str, name: str, line: int) -> Text:
+        try:
+            return self.template(included)
+        except TemplateProblem as problem:
+            if problem.code in ("missing", "outside"):
+                raise TemplateProblem(problem.code, problem.message, name, line, problem.hint) from None
+            raise
+
+
+def _path(node: nodes.Node) -> Path_ | None:
+    """The dotted path a node reads, if it is one."""
+    if isinstance(node, nodes.Name):
+        return (node.name,)
+    if isinstance(node, nodes.Getattr):
+        before = _path(node.node)
+        return (*before, node.attr) if before else None
+    if isinstance(node, nodes.Getitem) and isinstance(node.arg, nodes.Const):
+        before = _path(node.node)
+        return (*before, node.arg.value) if before and isinstance(node.arg.value, str) else None
+    return None
+
+
+def _uses(
+    tree: nodes.Template, included: Callable[[str, int], Iterable[tuple[Path_, bool]]]
+) -> dict[Path_, tuple[int, bool]]:
+    """What the template and those it includes read from outside: first line, and whether it must be there."""
+    found: dict[Path_, tuple[int, bool]] = {}
+    guards: set[Path_] = set()
+
+    def add(path: Path_, line: int, needed: bool, local: frozenset[str]) -> None:
+        if path[0] not in local:
+            first, before = found.get(path, (line, False))
+            found[path] = first, before or (needed and path not in guards)
+
+    def visit(node: nodes.Node, local: frozenset[str]) -> frozenset[str]:
+        """The names that are local behind the node."""
+        path = _path(node)
+        if path:
+            add(path, node.lineno, True, local)
+            return local
+        if isinstance(node, nodes.Filter | nodes.Test) and node.name in ("default", "defined"):
+            guarded = _path(node.node) if node.node is not None else None
+            if guarded:
+                add(guarded, node.lineno, False, local)
+                for argument in node.args:
+                    visit(argument, local)
+                return local
+        if isinstance(node, nodes.Include) and isinstance(node.template, nodes.Const):
+            for read, needed in included(node.template.value, node.lineno):
+                add(read, node.lineno, needed, local)
+            return local
+        if isinstance(node, nodes.Assign):
+            visit(node.node, local)
+            return local | {name.name for name in _named(node.target)}
+        if isinstance(node, nodes.For):
+            visit(node.iter, local)
+            inner = local | {name.name for name in _named(node.target)} | {"loop"}
+            if node.test:
+                visit(node.test, inner)
+            body(node.body, inner)
+            body(node.else_, local)
+            return local
+        if isinstance(node, nodes.CondExpr):
+            visit(node.test, local)
+            with_guards([node.expr1], node.test, local)
+            body([node.expr2] if node.expr2 else [], local)
+            return local
+        if isinstance(node, nodes.If):
+            visit(node.test, local)
+            ends = [with_guards(node.body, node.test, local)]
+            ends += [body(part, local) for part in (list(node.elif_), node.else_)]
+            # A name set in one branch only is still read from outside where the branch is not taken.
+            return local | (ends[0] & ends[2]) if node.else_ else local
+        children = local
+        for child in node.iter_child_nodes():
+            children = visit(child, children)
+        return children if isinstance(node, nodes.Template) else local
+
+    def body(parts: Sequence[nodes.Node], local: frozenset[str]) -> frozenset[str]:
+        for part in parts:
+            local = visit(part, local)
+        return local
+
+    def with_guards(parts: Sequence[nodes.Node], test: nodes.Node, local: frozenset[str]) -> frozenset[str]:
+        """A branch taken only where the names its test asks about are there."""
+        new = {path for asked in _asked(test) if (path := _path(asked))} - guards
+        guards.update(new)
+        local = body(parts, local)
+        guards.difference_update(new)
+        return local
+
+    visit(tree, frozenset())
+    return found
+
+
+def _asked(test: nodes.Node) -> Iterator[nodes.Node]:
+    """What a test reads through ``default`` or ``is defined``."""
+    for node in [test, *test.find_all((nodes.Filter, nodes.Test))]:
+        if isinstance(node, nodes.Filter | nodes.Test) and node.name in ("default", "defined") and node.node:
+            yield node.node
+
+
+def _named(target: nodes.Node) -> Iterator[nodes.Name]:
+    if isinstance(target, nodes.Name):
+        yield target
+    yield from target.find_all(nodes.Name)
+
+
+def _parts(tree: nodes.Template) -> tuple[str | Path_, ...] | None:
+    """Text and paths of a template without logic, which needs no Jinja2 to be filled."""
+    parts: list[str | Path_] = []
+    for output in tree.body:
+        if not isinstance(output, nodes.Output):
+            return None
+        for node in output.nodes:
+            part = node.data if isinstance(node, nodes.TemplateData) else _path(node)
+            if part is None:
+                return None
+            parts.append(part)
+    return tuple(parts)

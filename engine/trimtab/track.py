@@ -1,0 +1,383 @@
+"""What a session knows of its conversation: the path, its items, what is known of them, and the view that stands."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from operator import is_
+from typing import Any
+
+from .conversation.digest import digest, value_digest
+from .conversation.edits import Commit, Insert, Rewrite, Splice
+from .conversation.fold import Change, ItemBuilder, Overlay, fold, sequence
+from .conversation.items import Item, ItemMaker
+from .conversation.lineage import Bookmark, Lineage, Observation
+from .conversation.request import Info, Request
+from .conversation.view import View
+from .facts import FactBook, FactRule
+from .matching import Categories
+from .policy.history import History
+from .receipt import Dropped
+from .records import Record, RunRecord, Undo
+from .tokens.figure import Factor, Reading
+from .trial import Sent, Standing
+
+
+@dataclass(frozen=True, slots=True)
+class Saved:
+    """The state before a run, for one that comes to nothing."""
+
+    lineage: Bookmark
+    base: View
+    base_length: int
+    standing: Standing
+    view_length: int
+    sent: Sent | None
+    meter: Factor
+    baked: Mapping[int, int]
+
+
+class Ghosts:
+    """Builds stand-ins that carry a digest instead of a message: enough to know the order of a view."""
+
+    def __init__(self, shown: Mapping[int, str]) -> None:
+        self.shown = shown
+
+    def rewritten(self, item: Item, changes: tuple[Change, ...]) -> Item | None:
+        text = self.shown.get(item.serial)
+        if text is None:
+            return item
+        return ghost(item.serial, text) if len(text) > 1 else None
+
+    def brought(self, new: Any) -> Item:
+        return ghost(new.serial, digest(new.message))
+
+
+def ghost(serial: int, text: str) -> Item:
+    """An item of which only serial and digest are known."""
+    item = Item()
+    item.serial, item.source, item.message = serial, text, {"role": "user", "content": []}
+    item.role, item.origin, item.mask, item.total, item.bytes = "user", "user", 0, 0, 0
+    item.chars = item.tokens = ()
+    item.uses = item.results = item.names = ()
+    item.numbers = None
+    return item
+
+
+@dataclass(slots=True)
+class Seen:
+    """What one run's observation found. ``refolded``: the view was made anew; ``new``: index of the first new message."""
+
+    how: str
+    new: int
+    refolded: bool
+    dropped: tuple[Dropped, ...] = ()
+
+
+@dataclass(slots=True)
+class Track:
+    """State of one session between runs; everything but the lineage is recomputed from transcript and journal."""
+
+    maker: ItemMaker
+    rules: Mapping[str, FactRule]
+    categories: Categories
+    history: History = field(default_factory=History)
+    lineage: Lineage = field(default_factory=Lineage)
+    base: View = field(default_factory=View)
+    standing: Standing = field(default_factory=lambda: Standing(Overlay(), View()))
+    infos: dict[int, Info] = field(default_factory=dict)
+    pinned: set[int] = field(default_factory=set)
+    sent: Sent | None = None
+    meter: Factor = field(default_factory=Factor)
+    builder: ItemBuilder = field(init=False)
+    book: FactBook = field(init=False)
+    _info_list: list[Info | None] = field(default_factory=list)
+    _booked: int = 0
+    _fresh: bool = True
+    _sent_path: tuple[int, ...] | None = None
+    _sent_overlay: Overlay = field(default_factory=Overlay)
+    _sent_head: str = ""
+
+    def __post_init__(self) -> None:
+        self.builder = ItemBuilder(self.maker)
+        self.book = FactBook(self.rules, self.categories)
+
+    # --- a journal's records
+
+    def replay(self, records: Iterable[Record]) -> None:
+        """Take up where a journal ends. The messages themselves come with the next run."""
+        overlay = Overlay()
+        shown: dict[int, str] = {}
+        for record in records:
+            if isinstance(record, RunRecord):
+                self._replay_run(record, overlay, shown)
+            elif isinstance(record, Commit):
+                overlay = overlay.plus(sequence(record), record.all_edits)
+                self._reserve(record)
+                for serial, text in record.results.items():
+                    shown[serial] = text
+                    self.lineage.show(serial, text, sequence(record))
+            self.history.add(record)
+            if isinstance(record, Undo):
+                overlay = Overlay.of(self.history.live())
+                self._take_back(record.id, shown)
+            last = self.history.last_run
+            if last is not None and last.sent and (isinstance(record, Commit) or record is last):
+                self._sent_overlay = overlay
+        if self._sent_path is not None:
+            self.lineage.register(self._last_view(shown))
+        self.standing = Standing(overlay, View())
+        self._fresh = not self.history.runs
+
+    def _take_back(self, commit_id: str, shown: dict[int, str]) -> None:
+        """Digests of the messages an undone commit had changed, as the commits before and after it left them."""
+        undone = next((commit for commit in self.history.commits if commit.id == commit_id), None)
+        for serial in undone.results if undone is not None else ():
+            texts = [commit.results[serial] for commit in self.history.live() if serial in commit.results]
+            if texts:
+                shown[serial] = texts[-1]
+            else:
+                shown.pop(serial, None)
+
+    def _replay_run(self, record: RunRecord, overlay: Overlay, shown: Mapping[int, str]) -> None:
+        keep = len(self.lineage.path) if record.keep is None else record.keep
+        if keep < len(self.lineage.path) and self._sent_path is not None:
+            self.lineage.register(self._last_view(shown))
+        self.lineage.resume(keep, record.add, record.digests)
+        if record.meter is not None:
+            self.meter = factor_of(record.meter)
+        if record.sent:
+            self._sent_path = tuple(self.lineage.path)
+            self._sent_head = record.head or ""
+
+    def _reserve(self, commit: Commit) -> None:
+        for edit in commit.all_edits:
+            if isinstance(edit, Insert | Splice):
+                for new in edit.items:
+                    self.lineage.reserve(new.serial)
+
+    def _last_view(self, shown: Mapping[int, str]) -> list[tuple[int, str]]:
+        """Serial and digest of each message of the last sent view, from the journal alone."""
+        path = [ghost(serial, self.lineage.known_digest(serial)) for serial in self._sent_path or ()]
+        return [(item.serial, str(item.source)) for item in fold(path, self._sent_overlay, Ghosts(shown))]
+
+    # --- one run
+
+    def save(self) -> Saved:
+        return Saved(
+            self.lineage.mark(),
+            self.base,
+            len(self.base.items),
+            self.standing,
+            len(self.standing.view.items),
+            self.sent,
+            self.meter,
+            self.builder.baked,
+        )
+
+    def restore(self, saved: Saved) -> None:
+        """As if the run had not been. What was worked out for new messages is thrown away."""
+        self.lineage.reset(saved.lineage)
+        self.base = View(saved.base.items[: saved.base_length])
+        shared = saved.standing.view is saved.base
+        view = self.base if shared else View(saved.standing.view.items[: saved.view_length])
+        self.standing = Standing(saved.standing.overlay, view)
+        self.sent, self.meter = saved.sent, saved.meter
+        self.builder.baked = dict(saved.baked)
+        self._info_list = []
+        self._rebook()
+
+    def observe(self, request: Request) -> Seen:
+        """Name the messages, make items of new ones, fold if anything but an append has happened."""
+        messages = list(request.messages)
+        seen = self.lineage.observe(messages, self._sent_digests)
+        before = self.lineage.next
+        plain = seen.how == "append" and not seen.touched and all(serial >= before for serial in seen.serials)
+        old = {} if plain else {item.serial: item for item in self.base.items}
+        items, shadows = self._items(request, messages, seen, old)
+        first = not self.lineage.path
+        self.lineage.accept(seen, messages, shadows)
+        self._take_infos(request)
+        if plain and (self._fresh or first):
+            self._fresh = True
+            self.base.extend(items)
+            if self.standing.overlay.empty and self.standing.view is not self.base:
+                self.standing = Standing(self.standing.overlay, self.base, states=self.standing.states)
+            if self.standing.view is not self.base:
+                self.standing.view.extend(items)
+            self._book_on()
+            return Seen(seen.how, seen.keep, False)
+        self.base = View([*self.base.items[: seen.keep], *items]) if self._fresh else View(items)
+        return self._refold(seen)
+
+    def _items(
+        self, request: Request, messages: Sequence[Any], seen: Observation, old: Mapping[int, Item]
+    ) -> tuple[list[Item], list[Any]]:
+        make = self.maker.make
+        infos = request.info
+        known = len(infos)
+        serials = seen.serials if self._fresh else (*self.lineage.path[: seen.keep], *seen.serials)
+        start = seen.keep if self._fresh else 0
+        items: list[Item] = []
+        shadows: list[Any] = []
+        for index, serial in enumerate(serials, start):
+            message = messages[index]
+            info = infos[index] if index < known else None
+            origin = info.origin if info is not None else None
+            item, shadow = make(serial, message, origin or self._origin(serial))
+            kept = old.get(serial)
+            if kept is not None and kept.message == message:
+                kept.message = message
+                item = kept
+            items.append(item)
+            shadows.append(shadow)
+        if self._fresh:
+            self._swap(messages, seen)
+            return items, shadows
+        return items, shadows[seen.keep :]
+
+    def _swap(self, messages: Sequence[Any], seen: Observation) -> None:
+        """Items of known messages point at the host's present objects: an untouched message leaves as it came in."""
+        if all(map(is_, messages[: seen.keep], self.lineage.known)):
+            return
+        for index in range(seen.keep):
+            item = self.base.items[index]
+            if item.message is not messages[index]:
+                item.message = messages[index]
+        for index in seen.touched:
+            self.builder.forget(self.base.items[index].serial)
+
+    def _origin(self, serial: int) -> str | None:
+        """Of a message that an edit brought in and the host feeds back: where it came from."""
+        return self.history.origin_of(serial)
+
+    def _refold(self, seen: Observation) -> Seen:
+        lineage = self.lineage
+        baked = {s: n for index, s in enumerate(lineage.path) if (n := lineage.baked(index))}
+        self.builder.baked = baked
+        self._rebook()
+        overlay = self.standing.overlay
+        if not self._fresh:
+            self._resume_sent()
+            self._fresh = True
+        self.standing = Standing(overlay, View(fold(self.base.items, overlay, self.builder)))
+        how = seen.how if seen.keep or not seen.serials else "append"
+        return Seen(how, seen.keep, True, self.asleep())
+
+    def _resume_sent(self) -> None:
+        """The last sent view, as far as its messages are here again."""
+        if self._sent_path is None:
+            return
+        here = {item.serial: item for item in self.base.items}
+        path = [here.get(s) or ghost(s, self.lineage.known_digest(s)) for s in self._sent_path]
+        upto = sequence(self.history.commits[-1]) if self.history.commits else 0
+        self.sent = Sent(fold(path, self._sent_overlay, self.builder), self._sent_head, upto)
+
+    def asleep(self) -> tuple[Dropped, ...]:
+        """Edits that have no effect on this path, and why."""
+        out: list[Dropped] = []
+        position = {item.serial: index for index, item in enumerate(self.base.items)}
+        brought = {
+            new.serial
+            for commit in self.history.live()
+            for edit in commit.all_edits
+            if isinstance(edit, Splice | Insert)
+            for new in edit.items
+        }
+        for commit in self.history.live():
+            for edit in commit.edits:
+                why = None
+                if isinstance(edit, Splice):
+                    start = position.get(edit.covers[0])
+                    run = self.base.items[start : start + len(edit.covers)] if start is not None else []
+                    if tuple(item.serial for item in run) != edit.covers:
+                        inside = any(new.serial in position for new in edit.items)
+                        why = None if inside else "the messages it stands for are not on this branch, or were changed"
+                elif isinstance(edit, Insert):
+                    if edit.after and edit.after not in position:
+                        inside = any(new.serial in position for new in edit.items)
+                        why = None if inside else "the message it stands behind is not on this branch"
+                elif isinstance(edit, Rewrite):
+                    lost = [s for s in edit.spots if s.serial not in position and s.serial not in brought]
+                    if len(lost) == len(edit.spots):
+                        why = "its messages are not on this branch, or were changed"
+                if why is not None:
+                    out.append(Dropped(commit.id, commit.stage, why))
+                    break
+        return tuple(out)
+
+    # --- infos, facts, digests
+
+    def _take_infos(self, request: Request) -> None:
+        given = list(request.info)
+        if not given:
+            return
+        known = self._info_list
+        start = len(known) if given[: len(known)] == known else 0
+        path = self.lineage.path
+        for index in range(start, min(len(given), len(path))):
+            info = given[index]
+            serial = path[index]
+            if info is not None:
+                self.infos[serial] = info
+                (self.pinned.add if info.pinned else self.pinned.discard)(serial)
+            elif start == 0 and self.infos.pop(serial, None) is not None:
+                self.pinned.discard(serial)
+        self._info_list = given
+
+    def _rebook(self) -> None:
+        self.book = FactBook(self.rules, self.categories)
+        self._booked = 0
+        self._book_on()
+        for commit in self.history.live():
+            if commit.facts:
+                self.book.restore({name: value for name, value in commit.facts.items() if name != "told"})
+
+    def _book_on(self) -> None:
+        items = self.base.items
+        if self._booked < len(items):
+            self.book.extend(items[self._booked :])
+            self._booked = len(items)
+
+    def _sent_digests(self) -> list[tuple[int, str]]:
+        """Serial and digest of each message of the last sent view, for a host that may feed it back."""
+        if self.sent is None:
+            return []
+        base = self.base.items
+        own = {id(item): index for index, item in enumerate(base)}
+        out: list[tuple[int, str]] = []
+        for item in self.sent.items:
+            index = own.get(id(item))
+            if index is not None and index < len(self.lineage.path):
+                text = self.lineage.digest_at(index)
+            elif isinstance(item.source, str) and not item.chars:
+                text = item.source
+            else:
+                text = digest(item.message)
+                number = self._newest_change(item.serial, self.sent.upto)
+                if number:
+                    self.lineage.show(item.serial, text, number)
+            out.append((item.serial, text))
+        return out
+
+    def _newest_change(self, serial: int, upto: int) -> int:
+        """Number of the newest commit up to ``upto`` that changed this message (0: none)."""
+        changes = self.standing.overlay.changes.get(serial, ())
+        return max((number for number, _, _ in changes if number <= upto), default=0)
+
+    def head(self, request: Request) -> str:
+        """Digest of system and tools: what stands before the first message."""
+        return value_digest([request.system, list(request.tools or ())])
+
+
+def factor_numbers(factor: Factor) -> tuple[Any, ...]:
+    """The learned factor as the journal keeps it: two sums, and the last reading if there is one."""
+    last = factor.last
+    sums: tuple[Any, ...] = (factor.usage, factor.estimate)
+    return sums if last is None else (*sums, last.usage, last.estimate, last.epoch, last.model)
+
+
+def factor_of(numbers: Sequence[Any]) -> Factor:
+    """The same read back."""
+    last = Reading(numbers[2], numbers[3], numbers[4], numbers[5]) if len(numbers) > 2 else None
+    return Factor(numbers[0], numbers[1], last)

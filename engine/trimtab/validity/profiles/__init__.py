@@ -1,0 +1,1 @@
+"""One module for each API: its rules in order, and its numbers."""
