@@ -63,7 +63,6 @@ class Staging:
         self._overhead = 0.0
         self._marks = 0
         self._usage: UsageThen | None = None
-        self._usage_at = -1
         self._stale = False
         self._policy: tuple[str, Policy, Model] | None = None
 
@@ -74,7 +73,7 @@ class Staging:
 
     def forget(self) -> None:
         """A run came to nothing, or a commit was taken back: measure everything anew."""
-        self._usage, self._usage_at = None, -1
+        self._usage = None
         self._stale = True
 
     def stage(self, request: Request, event: str, facts: Facts, seen: Seen) -> Staged:
@@ -103,7 +102,7 @@ class Staging:
             report = check(standing.view, profile, states, start if states is not None else 0, closing=False)
             standing = Standing(standing.overlay, standing.view, report.violations, report.states)
             must_mend = bool(report.violations)
-        usage, factor = self._read_usage(request, facts, policy, seen)
+        usage, factor = self._read_usage(request, facts, policy, model, seen)
         refusal = classify(facts.error, engine.pack.api_errors)
         spots, messages = track.history.undone_spots()
         forced = event == "overflow"
@@ -179,7 +178,7 @@ class Staging:
             for commit in run.commits:
                 for edit in commit.edits:
                     own.update(dict.fromkeys(getattr(edit, "spots", ()), commit.stage))
-            author = ChainMap(own, author) if author else own
+            author = ChainMap(own, self.track.history.touched_by)
         return Protection(
             scene.view,
             stage=stage.id,
@@ -232,16 +231,18 @@ class Staging:
     # --- usage
 
     def _read_usage(
-        self, request: Request, facts: Facts, policy: Policy, seen: Seen
+        self, request: Request, facts: Facts, policy: Policy, model: Model, seen: Seen
     ) -> tuple[UsageThen | None, Factor]:
         """The newest usage with what it measured, and the factor after all new readings."""
         track = self.track
-        window = int(policy.window) if policy.window_known and policy.window < math.inf else None
+        window = None
+        if policy.window_known and policy.window < math.inf:
+            # A window set lower than the model's says nothing about what recorded requests may have measured.
+            window = int(max(policy.window, model.window if model.known else 0))
         anew = seen.refolded or self._stale
         first = 0 if anew else seen.new
         if anew:
-            self._usage, self._usage_at = None, -1
-        known = self._stale
+            self._usage = None
         self._stale = False
         found: list[tuple[int, Usage]] = []
         for index in range(first, len(track.base.items)):
@@ -251,12 +252,13 @@ class Staging:
         given = facts.usage
         if given is not None and plausible(given, request.model, window):
             found.append((self._answered(), given))
-        learned = not known and (track.history.last_run is None or not seen.refolded)
+        known = track.metered
         for index, usage in found:
             items, estimate, epoch = self._then(index)
-            self._usage, self._usage_at = UsageThen(usage.prompt, items, estimate, True), index
-            if learned:
+            self._usage = UsageThen(usage.prompt, items, estimate, True)
+            if usage is given or track.base.items[index].serial > known:
                 track.meter = track.meter.read(Reading(usage.prompt, estimate, epoch, usage.model or request.model))
+        track.metered = max(known, track.lineage.next - 1)
         return self._usage, track.meter
 
     def _answered(self) -> int:

@@ -25,7 +25,7 @@ from .trial import Sent, Standing
 
 @dataclass(frozen=True, slots=True)
 class Saved:
-    """The state before a run, for one that comes to nothing."""
+    """The state before a run, for one that comes to nothing. ``metered``: newest serial whose usage was learned from."""
 
     lineage: Bookmark
     base: View
@@ -34,6 +34,7 @@ class Saved:
     view_length: int
     sent: Sent | None
     meter: Factor
+    metered: int
     baked: Mapping[int, int]
 
 
@@ -89,6 +90,7 @@ class Track:
     pinned: set[int] = field(default_factory=set)
     sent: Sent | None = None
     meter: Factor = field(default_factory=Factor)
+    metered: int = 0
     builder: ItemBuilder = field(init=False)
     book: FactBook = field(init=False)
     _info_list: list[Info | None] = field(default_factory=list)
@@ -127,6 +129,7 @@ class Track:
         if self._sent_path is not None:
             self.lineage.register(self._last_view(shown))
         self.standing = Standing(overlay, View())
+        self.metered = self.lineage.next - 1
         self._fresh = not self.history.runs
 
     def _take_back(self, commit_id: str, shown: dict[int, str]) -> None:
@@ -172,6 +175,7 @@ class Track:
             len(self.standing.view.items),
             self.sent,
             self.meter,
+            self.metered,
             self.builder.baked,
         )
 
@@ -182,7 +186,7 @@ class Track:
         shared = saved.standing.view is saved.base
         view = self.base if shared else View(saved.standing.view.items[: saved.view_length])
         self.standing = Standing(saved.standing.overlay, view)
-        self.sent, self.meter = saved.sent, saved.meter
+        self.sent, self.meter, self.metered = saved.sent, saved.meter, saved.metered
         self.builder.baked = dict(saved.baked)
         self._info_list = []
         self._rebook()

@@ -17,7 +17,7 @@ from tests.validity.support import BOUND, MANUAL, SYSTEM, carried_out, mended, r
 from trimtab.conversation.view import View
 from trimtab.validity import Report, check, cuts, repair
 
-MOST = settings(max_examples=2500, deadline=None)
+MOST = settings(max_examples=150, deadline=None)
 
 CUT_OPTIONS: tuple[dict[str, Any], ...] = (
     {"system_messages": True},

@@ -73,12 +73,11 @@ def dry_session(engine: Any, folder: str | None) -> Any:
     """A session that writes nothing: on the journal in ``folder`` if there is one, else in memory."""
     from ..journal import NAME, DiskJournal
     from ..session import Session
-    from ..store import FolderStore
 
     if folder is None or not (Path(folder) / NAME).exists():
         return engine.session()
     journal = DiskJournal.read(folder)
-    return Session(engine.with_store(FolderStore(folder)), journal)
+    return Session(engine, journal)
 
 
 def texts_of(session: Any, request: Any) -> dict[Any, str]:

@@ -97,6 +97,7 @@ def prepare(wish: Wish, step: Callable[[str], None]) -> Subject:
     from ..facts import Facts, ManualRequest, moment
     from ..files import NoFiles, RootedFiles
     from ..readers import read
+    from ..store import FolderStore
     from ..summarizers import parse
     from .values import Values, load_pack, settings_of, wrong
 
@@ -127,6 +128,7 @@ def prepare(wish: Wish, step: Callable[[str], None]) -> Subject:
         settings=settings,
         models=models,
         summarizer=summarizer,
+        store=FolderStore(wish.folder) if wish.folder else None,
         files=RootedFiles(wish.roots) if wish.roots else NoFiles(),
         strict=wish.strict,
     )

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
-from typing import IO, TYPE_CHECKING
+from typing import IO, TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -19,5 +20,22 @@ def console(stream: IO[str] | None = None) -> Console:
 
     target = stream or sys.stdout
     columns = os.environ.get("COLUMNS", "")
-    width = None if target.isatty() or columns.isdecimal() else PLAIN_WIDTH
-    return Console(file=target, width=width, highlight=False, markup=False, emoji=False, soft_wrap=False)
+    if target.isatty():
+        return Console(file=target, highlight=False, markup=False, emoji=False)
+    width = int(columns) if columns.isdecimal() and int(columns) else PLAIN_WIDTH
+    file: Any = _Trimmed(target)
+    return Console(file=file, width=width, highlight=False, markup=False, emoji=False, soft_wrap=False)
+
+
+class _Trimmed:
+    """A stream without the spaces that fill up the lines of a table."""
+
+    def __init__(self, target: IO[str]) -> None:
+        self._target = target
+
+    def write(self, text: str) -> int:
+        self._target.write(re.sub(r" +(?=\n|$)", "", text))
+        return len(text)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._target, name)

@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from ..policy.values import ConditionReport
-from ..receipt import StageReport
+if TYPE_CHECKING:
+    from ..policy.values import ConditionReport
+    from ..receipt import StageReport
 
 SIGNS: Mapping[str, str] = {"at_least": "≥", "above": ">", "at_most": "≤", "below": "<"}
 OPPOSITE: Mapping[str, str] = {"at_least": "<", "above": "≤", "at_most": ">", "below": "≥"}
@@ -156,3 +157,12 @@ def listed(names: Sequence[str], most: int = 6) -> str:
     """Some names and how many more there are."""
     more = len(names) - most
     return ", ".join(names[:most]) + (f" and {more:,} more" if more > 0 else "")
+
+
+def flow(value: Any) -> str:
+    """Plain data on one line, as YAML's flow style has it."""
+    if isinstance(value, Mapping):
+        return "{" + ", ".join(f"{name}: {flow(inner)}" for name, inner in value.items()) + "}"
+    if isinstance(value, list | tuple):
+        return "[" + ", ".join(flow(one) for one in value) + "]"
+    return "true" if value is True else "false" if value is False else str(value)

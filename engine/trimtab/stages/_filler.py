@@ -123,7 +123,8 @@ class Filler:
         if target.chars and not (target.kind == "tool_result" and target.media):
             smaller = known.chars < target.chars and known.tokens <= target.tokens
         elif target.media:
-            smaller = known.tokens < target.tokens
+            # A picture of few pixels counts few tokens and may still be what the API refuses.
+            smaller = known.tokens < target.tokens or bytes_in(text) < target.size("bytes")
         else:
             smaller = False
         return known if smaller or (target.empty and text != target.text) else None

@@ -28,8 +28,8 @@ from ._targets import Target, reads_stored, stored_files, targets
 class Replace:
     """``store`` is a folder of the store; ``pattern`` picks what goes inside a block.
 
-    Empty blocks and matches of a pattern may grow: ``may_grow`` in the remarks says how many do, and by
-    how many tokens altogether, so that not shrinking isn't held against the stage.
+    Empty blocks, tiny pictures and matches of a pattern may grow: ``may_grow`` in the remarks says how many,
+    and by how many tokens altogether, so that not shrinking isn't held against the stage.
     """
 
     name: ClassVar[str] = "replace"
@@ -115,7 +115,7 @@ class Replace:
                     stored.pop(spot, None)
                     continue
             edits.setdefault(change.key, ([], change.set))[0].append(spot)
-            if self.pattern is not None or target.empty:
+            if self.pattern is not None or target.empty or (target.media and change.tokens > target.tokens):
                 growing += 1
                 grown += max(0, change.tokens - target.tokens)
         count = sum(len(spots) for spots, _ in edits.values())
