@@ -6,12 +6,14 @@ import itertools
 import shutil
 from collections.abc import Callable, Generator, Iterator
 from copy import deepcopy
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from bench._hosts import CLEARED, IDLE, MODEL, NOW, REFERENCE, Host, additions, claude_code, layers, messages_of
+from bench._hosts import CLEARED, IDLE, MODEL, REFERENCE, Host, claude_code, layers, messages_of
 from bench._measure import Case, Prepare, Step
-from trimtab import Engine, Facts, Outcome, Request, Session
+
+from trimtab import Engine, Facts, Outcome, Session
 from trimtab.conversation.digest import digest
 from trimtab.conversation.edits import Rewrite, Spot
 from trimtab.conversation.fold import ItemBuilder, Overlay, fold
@@ -30,7 +32,7 @@ VAST = 100_000_000
 
 
 def expect(outcome: Outcome, **items: int) -> Outcome:
-    """The outcome, if the stages named touched so many items: a benchmark of work not done would look fast."""
+    """The outcome, if the stages named touched so many items: work that is not done would look fast."""
     found = {report.id: report.items for report in outcome.receipt.stages if report.verdict == "committed"}
     named = {name.replace("_", "-"): count for name, count in items.items()}
     if found != named:
@@ -68,7 +70,9 @@ def warm() -> Prepare:
     return prepare
 
 
-def steady(engine: Callable[[], Engine] = layers, count: int = REFERENCE, marks: bool = False) -> Callable[[], Prepare]:
+def steady(
+    engine: Callable[[], Engine] = layers, count: int = REFERENCE, marks: bool = False
+) -> Callable[[], Prepare]:
     """A session that has done its work; a call and its small result are new."""
 
     def setup() -> Prepare:
@@ -233,7 +237,7 @@ def items_of(count: int) -> list[Item]:
 
 
 def fold_case(count: int, rewritten: int, built: bool = True) -> Callable[[], Prepare]:
-    """View of ``count`` messages, ``rewritten`` of them changed; with ``built`` their items are there already."""
+    """View of ``count`` messages, ``rewritten`` of them changed; ``built``: their items are there already."""
 
     def setup() -> Prepare:
         items = items_of(count)
@@ -316,7 +320,7 @@ def effects() -> Prepare:
 
 def cases(sizes: list[int], folder: Path) -> list[Case]:
     """All rows, in the order of the table; rows of other sizes than the reference for the sizes named."""
-    quiet = lambda: claude_code(VAST)  # noqa: E731  # a name would say no more
+    quiet = partial(claude_code, VAST)
     table = [
         Case("cold", "cold run: six stages, 926 edits, checks, receipt", cold, 1.5),
         Case("warm", "warm run that rewrites 735 spots", warm, 0.8),
@@ -345,9 +349,9 @@ def cases(sizes: list[int], folder: Path) -> list[Case]:
     for size in sizes:
         if size != REFERENCE:
             share = max(1, size // REFERENCE)
-            table.append(Case(f"cold-{size}", f"cold run, {size:,} messages", cold_of(lambda size=size: layers(size), size), share=share))
-            table.append(Case(f"steady-{size}", f"steady, {size:,} messages", steady(lambda size=size: layers(size), size), steps=3, share=min(3, share)))
+            engine = partial(layers, size)
+            title = f"cold run, {size:,} messages"
+            table.append(Case(f"cold-{size}", title, cold_of(engine, size), share=share))
+            title = f"steady, {size:,} messages"
+            table.append(Case(f"steady-{size}", title, steady(engine, size), steps=3, share=min(3, share)))
     return table
-
-
-__all__ = ["NOW", "Request", "additions", "cases"]

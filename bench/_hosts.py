@@ -1,4 +1,4 @@
-"""Hosts as the measurements need them: a message list that grows, a clock, and an engine over the bench's pack."""
+"""Hosts as the measurements need them: a list of messages that grows, a clock, an engine over some pack."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from bench.conversation import Message, conversation
+
 from trimtab import Engine, Facts, Info, Outcome, Request, Session
 
 MODEL = "claude-sonnet-4-5"
@@ -25,7 +26,7 @@ LAYERS = Path(__file__).parent / "layers.yaml"
 
 @cache
 def messages_of(count: int) -> tuple[Message, ...]:
-    """The first messages of the generated conversation: ``count``, or a few less so that a user's comes last."""
+    """The first messages of the generated conversation: ``count`` or a few less, so that a user's is last."""
     made = conversation(count + 2)
     end = count
     while made[end - 1]["role"] != "user":
@@ -44,7 +45,7 @@ def results_in(messages: tuple[Message, ...]) -> int:
 
 @cache
 def layers(count: int = REFERENCE) -> Engine:
-    """An engine of six deterministic stages that clears 735 of 2,000 messages' results, or the same share of more."""
+    """An engine of six deterministic stages that clears 735 results of 2,000 messages, or the same share."""
     shown = results_in(messages_of(count)) - CLEARED * count // REFERENCE
     return Engine.load(LAYERS, settings={"shown": shown})
 
@@ -62,7 +63,9 @@ def additions(start: int = 0) -> Iterator[list[Message]]:
         number += 1
         call = f"toolu_new{number:06d}"
         path = f"/repo/src/core/part_{number % 97}.py"
-        result = "\n".join(f"{line:6}\tself.value = check_part(buffer, timeout={line})" for line in range(1, 21))
+        result = "\n".join(
+            f"{line:6}\tself.value = check_part(buffer, timeout={line})" for line in range(1, 21)
+        )
         yield [
             {
                 "role": "assistant",
@@ -113,19 +116,21 @@ class Host:
 
     def move_marks(self) -> None:
         """A cache mark on the last block of the newest message; the one before it loses its own."""
-        marked = [index for index, message in enumerate(self.messages[-8:], max(0, len(self.messages) - 8)) if _mark(message)]
         self.messages = list(self.messages)
-        for index in marked:
-            self.messages[index] = _with_mark(self.messages[index], False)
+        for index in range(len(self.messages) - 8, len(self.messages)):
+            if _marked(self.messages[index]):
+                self.messages[index] = _with_mark(self.messages[index], False)
         self.messages[-1] = _with_mark(self.messages[-1], True)
 
 
-def _mark(message: Message) -> bool:
+def _marked(message: Message) -> bool:
     content = message["content"]
     return isinstance(content, list) and "cache_control" in content[-1]
 
 
 def _with_mark(message: Message, on: bool) -> Message:
     *blocks, last = message["content"]
-    plain = {key: value for key, value in last.items() if key != "cache_control"}
-    return {**message, "content": [*blocks, {**plain, "cache_control": {"type": "ephemeral"}} if on else plain]}
+    last = {key: value for key, value in last.items() if key != "cache_control"}
+    if on:
+        last["cache_control"] = {"type": "ephemeral"}
+    return {**message, "content": [*blocks, last]}

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import copy
+import cProfile
 import gc
+import io
+import pstats
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from statistics import median
@@ -24,8 +27,8 @@ class Case:
     """One row of the table. ``setup`` is called once and gives the ``Prepare`` of its rounds.
 
     ``bar`` is a multiple of the copy (None: shown only). ``times`` is how many operations one step does; the
-    figure is for one of them. ``steps`` are taken in each round, each prepared anew. ``share`` divides the round
-    count for steps that take long.
+    figure is for one of them. ``steps`` are taken in each round, each prepared anew. ``share`` divides the
+    number of rounds where steps take long.
     """
 
     name: str
@@ -39,7 +42,7 @@ class Case:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """Seconds of one operation: the median, the least, and the median of the ratios to the copies around it."""
+    """Seconds of one operation, median and least, and the median of its ratios to the copies around it."""
 
     name: str
     title: str
@@ -115,6 +118,18 @@ def measure(case: Case, copies: Copies, rounds: int) -> Row:
     return Row(case.name, case.title, median(times), min(times), median(ratios), case.bar, rounds)
 
 
+def profile(case: Case, steps: int = 5) -> str:
+    """Where the time of a case goes, over a few steps: the functions with the most time of their own."""
+    prepare = case.setup()
+    prepare()()
+    profiler = cProfile.Profile()
+    for _ in range(steps):
+        profiler.runcall(prepare())
+    text = io.StringIO()
+    pstats.Stats(profiler, stream=text).strip_dirs().sort_stats("tottime").print_stats(30)
+    return f"{case.title} ({steps} steps)\n{text.getvalue()}"
+
+
 def duration(seconds: float) -> str:
     """Seconds for people: ``9.31 ms``, ``8.0 µs``."""
     for unit, factor in (("s", 1.0), ("ms", 1e3), ("µs", 1e6)):
@@ -135,4 +150,5 @@ def line(row: Row, width: int) -> str:
     bar = "" if row.bar is None else f"{row.bar:g} ×"
     ratio = f"{row.ratio:.4f}" if row.ratio < 0.01 else f"{row.ratio:.2f}"
     verdict = {True: "met", False: "missed", None: ""}[row.met]
-    return f"{row.title:{width}} {duration(row.median):>9} {duration(row.least):>9} {ratio:>8} {bar:>6} {verdict}".rstrip()
+    times = f"{duration(row.median):>9} {duration(row.least):>9}"
+    return f"{row.title:{width}} {times} {ratio:>8} {bar:>6} {verdict}".rstrip()

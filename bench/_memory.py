@@ -11,7 +11,7 @@ from bench._hosts import Host, layers, messages_of
 
 @dataclass(frozen=True, slots=True)
 class Memory:
-    """Bytes of one conversation's size: its text, what the session holds after a cold run, and the peak of the run."""
+    """A conversation's characters, and the bytes a session holds after a cold run and needs in it at most."""
 
     messages: int
     characters: int

@@ -19,20 +19,22 @@ from typing import Any
 
 from bench._cases import cases
 from bench._hosts import REFERENCE, messages_of
-from bench._measure import TOLERANCE, Copies, Row, duration, header, line, measure
+from bench._measure import Copies, Row, duration, header, line, measure, profile
 from bench._memory import Memory, memory
 
 
 def arguments(given: list[str] | None) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="python -m bench.run", description="Measure the engine against copy.deepcopy.")
-    parser.add_argument("--messages", type=int, nargs="+", default=[REFERENCE], metavar="N", help="sizes for the rows that grow, and for memory")
-    parser.add_argument("--only", action="append", default=[], metavar="NAME", help="rows by name (globs); may be repeated")
-    parser.add_argument("--rounds", type=int, default=15, metavar="N", help="measurements of each row (default 15)")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures here, too")
-    parser.add_argument("--check", action="store_true", help=f"exit 1 if a bar is missed by more than {TOLERANCE - 1:.0%}")
-    parser.add_argument("--no-gc", action="store_true", help="measure with the garbage collector switched off")
-    parser.add_argument("--no-memory", action="store_true", help="leave memory out")
-    parser.add_argument("--list", action="store_true", help="name the rows and stop")
+    parser = argparse.ArgumentParser(prog="python -m bench.run", description=(__doc__ or "").splitlines()[0])
+    add = parser.add_argument
+    add("--messages", type=int, nargs="+", default=[REFERENCE], metavar="N", help="more sizes, and memory's")
+    add("--only", action="append", default=[], metavar="NAME", help="rows by name (globs); may be repeated")
+    add("--rounds", type=int, default=15, metavar="N", help="measurements of each row (default 15)")
+    add("--json", type=Path, metavar="FILE", help="write the figures here, too")
+    add("--check", action="store_true", help="exit 1 if a bar is missed by more than a quarter")
+    add("--no-gc", action="store_true", help="measure with the garbage collector switched off")
+    add("--no-memory", action="store_true", help="leave memory out")
+    add("--profile", action="store_true", help="instead: where the time of the rows goes, by cProfile")
+    add("--list", action="store_true", help="name the rows and stop")
     return parser.parse_args(given)
 
 
@@ -44,10 +46,15 @@ def main(given: list[str] | None = None) -> int:
             for case in table:
                 print(f"{case.name:16} {case.title}")
             return 0
-        chosen = [case for case in table if not options.only or any(fnmatchcase(case.name, only) for only in options.only)]
+        wanted = options.only or ["*"]
+        chosen = [case for case in table if any(fnmatchcase(case.name, only) for only in wanted)]
         if not chosen:
             print(f"no row is called {' or '.join(options.only)}; --list names them", file=sys.stderr)
             return 2
+        if options.profile:
+            for case in chosen:
+                print(profile(case))
+            return 0
         copies = Copies(list(messages_of(REFERENCE)))
         copies.take()
         copies.times.clear()
@@ -60,12 +67,14 @@ def main(given: list[str] | None = None) -> int:
             rows.append(measure(case, copies, options.rounds))
             gc.enable()
             print(line(rows[-1], width), flush=True)
-    print(f"\ncopy.deepcopy of the reference: median {duration(median(copies.times))}, least {duration(min(copies.times))}")
+    both = f"median {duration(median(copies.times))}, least {duration(min(copies.times))}"
+    print(f"\ncopy.deepcopy of the reference: {both}")
     held = [] if options.no_memory or options.only else [memory(size) for size in options.messages]
     for one in held:
         print(remembered(one))
     if options.json is not None:
-        options.json.write_text(json.dumps(as_json(rows, copies, held, options), indent=1) + "\n", encoding="utf-8")
+        text = json.dumps(as_json(rows, copies, held, options), indent=1)
+        options.json.write_text(text + "\n", encoding="utf-8")
     return judged(rows) if options.check else 0
 
 
@@ -79,14 +88,16 @@ def judged(rows: list[Row]) -> int:
 
 
 def remembered(one: Memory) -> str:
-    mega = 1e6
+    held, peak = one.held / 1e6, one.peak / 1e6
     return (
-        f"memory, {one.messages:,} messages of {one.characters / mega:.1f} M characters: the session holds "
-        f"{one.held / mega:.1f} MB ({one.each:,} bytes a message), the cold run needs {one.peak / mega:.1f} MB at most"
+        f"memory, {one.messages:,} messages of {one.characters / 1e6:.1f} M characters: the session holds "
+        f"{held:.1f} MB ({one.each:,} bytes a message), a cold run needs {peak:.1f} MB at most"
     )
 
 
-def as_json(rows: list[Row], copies: Copies, held: list[Memory], options: argparse.Namespace) -> dict[str, Any]:
+def as_json(
+    rows: list[Row], copies: Copies, held: list[Memory], options: argparse.Namespace
+) -> dict[str, Any]:
     return {
         "python": platform.python_version(),
         "collector": not options.no_gc,

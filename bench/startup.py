@@ -1,7 +1,7 @@
 """How long ``trimtab check claude-code`` takes as a whole process, and which imports take most of it.
 
-``python -m bench.startup``: median of 15 processes against the bar of 0.35 s; exit 1 if it is missed by more than a
-quarter, or if ``import trimtab`` or the check imports a client, a tokenizer or a renderer.
+``python -m bench.startup``: median of 15 processes against the bar of 0.35 s; exit 1 if even the fastest of them
+misses it, or if ``import trimtab`` or the check imports a client, a tokenizer or a renderer.
 """
 
 from __future__ import annotations
@@ -20,7 +20,6 @@ from time import perf_counter
 
 BAR = 0.35
 """Seconds of the whole process, the interpreter's own start included."""
-TOLERANCE = 1.25
 HEAVY = ("anthropic", "httpx", "tiktoken", "tokenizers", "toktok", "rich")
 """Packages that nothing but their own feature may import: each costs more than the whole check."""
 
@@ -29,7 +28,9 @@ CHECK = "import sys; from trimtab.commands import main; sys.exit(main(['check', 
 NOTHING = "pass"
 LISTED = f"""
 import atexit, sys
-atexit.register(lambda: print("found:", *[name for name in {HEAVY!r} if name in sys.modules], file=sys.stderr))
+def tell():
+    print("found:", *[name for name in {HEAVY!r} if name in sys.modules], file=sys.stderr)
+atexit.register(tell)
 """
 
 
@@ -43,7 +44,7 @@ class Import:
 
 
 def surroundings(folder: str) -> Mapping[str, str]:
-    """The environment, but compiled modules are kept (in ``folder``), as they are where a package is installed."""
+    """The environment, but compiled modules are kept (in ``folder``), as where a package is installed."""
     kept = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     return {**kept, "PYTHONPYCACHEPREFIX": folder}
 
@@ -58,15 +59,15 @@ def run(code: str, env: Mapping[str, str], *options: str) -> subprocess.Complete
     return done
 
 
-def whole_process(code: str, env: Mapping[str, str], rounds: int) -> float:
-    """Median seconds of a process, after one that does not count (it compiles)."""
+def whole_process(code: str, env: Mapping[str, str], rounds: int) -> list[float]:
+    """Seconds of each process, after one that does not count (it compiles)."""
     run(code, env)
     times = []
     for _ in range(rounds):
         start = perf_counter()
         run(code, env)
         times.append(perf_counter() - start)
-    return median(times)
+    return times
 
 
 def heavy(code: str, env: Mapping[str, str]) -> list[str]:
@@ -87,10 +88,12 @@ def imports(code: str, env: Mapping[str, str]) -> list[Import]:
 
 
 def main(given: list[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(prog="python -m bench.startup", description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--rounds", type=int, default=15, metavar="N", help="processes of each kind (default 15)")
-    parser.add_argument("--imports", type=int, default=20, metavar="N", help="so many imports are listed (default 20)")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures here, too")
+    about = (__doc__ or "").splitlines()[0]
+    parser = argparse.ArgumentParser(prog="python -m bench.startup", description=about)
+    add = parser.add_argument
+    add("--rounds", type=int, default=15, metavar="N", help="processes of each kind (default 15)")
+    add("--imports", type=int, default=20, metavar="N", help="so many imports are listed (default 20)")
+    add("--json", type=Path, metavar="FILE", help="write the figures here, too")
     options = parser.parse_args(given)
     with tempfile.TemporaryDirectory(prefix="trimtab-bench-") as folder:
         figures, wrong = measured(options.rounds, options.imports, surroundings(folder))
@@ -107,19 +110,21 @@ def measured(rounds: int, listed: int, env: Mapping[str, str]) -> tuple[dict[str
     figures: dict[str, object] = {"bar": BAR}
     for name, code in (("python -c pass", NOTHING), (IMPORT, IMPORT), ("trimtab check claude-code", CHECK)):
         try:
-            taken = whole_process(code, env, rounds)
+            times = whole_process(code, env, rounds)
             brought = heavy(code, env)
         except RuntimeError as problem:
             print(f"{name:28} not measured: {problem}")
             wrong.append(f"{name} cannot be measured")
             continue
-        figures[name] = taken
-        bar = f"bar {BAR} s, {'met' if taken <= BAR else 'missed'}" if code == CHECK else ""
-        print(f"{name:28} {taken:.3f} s  {bar}".rstrip())
+        figures[name] = {"median": median(times), "least": min(times)}
+        bar = ""
+        if code == CHECK:
+            bar = f"  bar {BAR} s, {'met' if median(times) <= BAR else 'missed'}"
+            if min(times) > BAR:
+                wrong.append(f"{name} takes {min(times):.3f} s at least, the bar is {BAR} s")
+        print(f"{name:28} {median(times):.3f} s, least {min(times):.3f} s{bar}")
         if brought:
             wrong.append(f"{name} imports {', '.join(brought)}")
-        if code == CHECK and taken > BAR * TOLERANCE:
-            wrong.append(f"{name} takes {taken:.3f} s, the bar is {BAR} s")
     if "trimtab check claude-code" in figures:
         slowest = imports(CHECK, env)[:listed]
         print(f"\n{'slowest imports of the check':44} {'own':>9} {'with what it imports':>21}")

@@ -50,7 +50,7 @@ class Making:
         return quantity(raw)
 
     def condition(self, raw: Mapping[str, Any], *where: str | int) -> Condition:
-        return condition(raw)
+        return condition(raw, accept=where[:1] == ("accept",))
 
     def selector(self, raw: Mapping[str, Any], *where: str | int) -> Selector:
         return selector(raw)
@@ -93,7 +93,7 @@ def stage_of(raw: Mapping[str, Any], renderer: Renderer | None = None) -> Stage:
         params=KINDS[raw["kind"]].build(raw, make),
         at=events,
         when=make.condition(raw["when"]) if "when" in raw else None,
-        accept=make.condition(raw["accept"]) if "accept" in raw else None,
+        accept=make.condition(raw["accept"], "accept") if "accept" in raw else None,
         select=make.selector(raw["select"]) if "select" in raw else None,
         keep=make.keep(raw["keep"]) if "keep" in raw else (),
         order=raw.get("order", "oldest"),

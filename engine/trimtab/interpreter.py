@@ -62,7 +62,7 @@ class Run:
     notices: list[Notice] = field(default_factory=list)
     directives: dict[str, Any] = field(default_factory=dict)
     problems: list[Trouble] = field(default_factory=list)
-    ceilings: list[float] = field(default_factory=list)
+    ceilings: list[tuple[float, float]] = field(default_factory=list)
     number: int = 0
     _scene: Scene | None = None
 
@@ -167,7 +167,7 @@ def _first_of(run: Run, stage: Stage, blank: StageReport) -> Core:
         children.append(report)
         if report.verdict in ("committed", "done"):
             run.committed_now.append(stage.id)
-            _remember_ceilings(run, blank)
+            _remember_ceilings(run, blank, report.tokens)
             return replace(
                 report, id=stage.id, kind=stage.kind, conditions=blank.conditions, children=tuple(children), calls=()
             )
@@ -257,7 +257,7 @@ def _try(run: Run, scene: Scene, stage: Stage, report: StageReport, proposal: Pr
     run.committed_now.append(stage.id)
     run.notices.extend(proposal.notices)
     run.directives.update(proposal.directives)
-    _remember_ceilings(run, report)
+    _remember_ceilings(run, report, measured.tokens)
     return replace(measured, verdict="committed", commit=commit.id)
 
 
@@ -328,14 +328,18 @@ def first_changed(bench: Bench, view: View) -> tuple[int | None, int]:
     return index, sum([item.total for item in sent[index:]])
 
 
-def _remember_ceilings(run: Run, report: StageReport) -> None:
-    """Token triggers this stage has brought the view under: nothing later in the run may push it back over one."""
+def _remember_ceilings(run: Run, report: StageReport, tokens: Change | None) -> None:
+    """Token triggers of a stage that made the view smaller, each with the size before: nothing later in the run may
+    push the view back over the one, nor, where the trigger was not reached, over the other.
+    """
+    if tokens is None or tokens.after >= tokens.before:
+        return
     pending: list[ConditionReport] = list(report.conditions)
     while pending:
         entry = pending.pop()
         pending.extend(entry.nested)
         if entry.holds and entry.path.endswith(("tokens at_least", "tokens above")) and _is_number(entry.limit):
-            run.ceilings.append(float(entry.limit))  # type: ignore[arg-type]  # _is_number has looked
+            run.ceilings.append((float(entry.limit), float(tokens.before)))  # type: ignore[arg-type]  # a number
 
 
 def _is_number(value: object) -> bool:
@@ -396,8 +400,11 @@ def close(run: Run) -> None:
 
 
 def mend_input(run: Run) -> None:
-    """Repair what the host's list itself breaks; what no rule can mend is reported and blocks nothing."""
-    trial = attempt(run.bench, replace(run.standing, violations=()), run.number, ())
+    """Repair what the host's list itself breaks; what no rule can mend is reported and blocks nothing.
+
+    A request that is about to go is judged with its end: no result can still come for a call that is waiting then.
+    """
+    trial = attempt(run.bench, replace(run.standing, violations=()), run.number, (), run.event in SENDING)
     if trial.repairs:
         run.settle(INPUT, trial, Proposal())
         run.problems.append(Trouble("repaired", _said(trial.repairs), INPUT))

@@ -15,6 +15,7 @@ from .policy.scene import Scene
 from .receipt import Change, Receipt, RunHeader, Totals, Trouble
 from .staging import Staged
 from .track import Seen
+from .validity.base import leading_system
 from .version import __version__
 
 
@@ -34,10 +35,11 @@ class Outcome:
 
 
 def written_request(request: Request, items: Sequence[Item], directives: Mapping[str, Any]) -> tuple[Request, tuple[int, ...]]:
-    """The request that shows these items; system texts that a stage brought in stand at the end of ``system``."""
-    start = 0
-    while start < len(items) and items[start].role == "system" and items[start].origin == "attachment":
-        start += 1
+    """The request that shows these items; system messages at the head of the list are written behind ``system``.
+
+    The API takes none there; they are the host's prompt, or what a stage has brought in to stay (``place: system``).
+    """
+    start = leading_system(items)
     system = request.system
     if start:
         own: list[Any] = [] if system is None else [{"type": "text", "text": system}] if isinstance(system, str) else [*system]

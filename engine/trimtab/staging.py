@@ -19,6 +19,7 @@ from .policy.past import Past, StageIndex
 from .policy.protection import Protection
 from .policy.refusals import Refusal, classify
 from .policy.scene import Policy, Scene, UsageThen
+from .policy.stage import SENDING
 from .tokens.figure import Factor, Reading, plausible
 from .tokens.models import Model, lookup
 from .track import Seen, Track
@@ -99,8 +100,9 @@ class Staging:
         if not must_mend:
             start = seen.new if standing.view is track.base else len(standing.view.items) - (len(track.base.items) - seen.new)
             states = standing.states if start else None
-            report = check(standing.view, profile, states, start if states is not None else 0, closing=False)
-            standing = Standing(standing.overlay, standing.view, report.violations, report.states)
+            report = check(standing.view, profile, states, start if states is not None else 0, event in SENDING)
+            old = standing.violations if states is not None else ()
+            standing = Standing(standing.overlay, standing.view, (*old, *report.violations), report.states)
             must_mend = bool(report.violations)
         usage, factor = self._read_usage(request, facts, policy, model, seen)
         refusal = classify(facts.error, engine.pack.api_errors)
@@ -162,7 +164,7 @@ class Staging:
             protect=lambda scene: self._protect(scene, staged, run),
             cut_places=lambda view: cuts(view, profile),
             refusal=staged.refusal,
-            ceiling=min(run.ceilings, default=None),
+            ceilings=tuple(run.ceilings),
         )
 
     def _at(self, serial: int) -> float | None:

@@ -99,6 +99,7 @@ class Track:
     _sent_path: tuple[int, ...] | None = None
     _sent_overlay: Overlay = field(default_factory=Overlay)
     _sent_head: str = ""
+    _ghost_view: list[tuple[int, str]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.builder = ItemBuilder(self.maker)
@@ -127,7 +128,8 @@ class Track:
             if last is not None and last.sent and (isinstance(record, Commit) or record is last):
                 self._sent_overlay = overlay
         if self._sent_path is not None:
-            self.lineage.register(self._last_view(shown))
+            self._ghost_view = self._last_view(shown)
+            self.lineage.register(self._ghost_view)
         self.standing = Standing(overlay, View())
         self.metered = self.lineage.next - 1
         self._fresh = not self.history.runs
@@ -346,7 +348,7 @@ class Track:
     def _sent_digests(self) -> list[tuple[int, str]]:
         """Serial and digest of each message of the last sent view, for a host that may feed it back."""
         if self.sent is None:
-            return []
+            return self._ghost_view
         base = self.base.items
         own = {id(item): index for index, item in enumerate(base)}
         out: list[tuple[int, str]] = []

@@ -65,35 +65,38 @@ def attempt(bench: Bench, now: Standing, number: int, edits: Iterable[ViewEdit],
     named = name(bench, now.overlay, now.view, edits)
     overlay = now.overlay.plus(number, named) if named else now.overlay
     items = fold(bench.base.items, overlay, bench.builder) if named else now.view.items
-    changed = _only_texts(now, named, items) if named and not closing else None
+    changed = _only_texts(now, named, items) if named and not closing and not now.violations else None
     if changed is not None:
         view = now.view.alike(items)
         broken = check_texts(items, changed, bench.profile)
         if not broken and not stale(bench, view):
             return Trial(Standing(overlay, view, now.violations, now.states), named, (), (), 0)
     view = View(items) if named else now.view
-    repairs: list[Edit] = []
-    stripped = stale(bench, view)
-    if stripped:
-        cut = Rewrite(stripped, Mark.REMOVE)
-        repairs.append(cut)
-        overlay = overlay.plus(number, (cut,))
-        view = View(fold(bench.base.items, overlay, bench.builder))
     inherited = {_key(now.view, violation) for violation in now.violations}
-    report = check(view, bench.profile, closing=closing)
-    broken = tuple(v for v in report.violations if _key(view, v) not in inherited)
-    for _ in range(PASSES):
-        mends = repair(view, broken, bench.profile, closing).edits if broken else ()
-        if not mends:
-            break
-        fixed = name(bench, overlay, view, mends)
-        repairs.extend(fixed)
-        overlay = overlay.plus(number, fixed)
-        view = View(fold(bench.base.items, overlay, bench.builder))
+    repairs: list[Edit] = []
+    lost = 0
+    for left in reversed(range(PASSES + 1)):
+        stripped = stale(bench, view)
+        if stripped:
+            lost += len(stripped)
+            overlay, view = _further(bench, overlay, number, repairs, (Rewrite(stripped, Mark.REMOVE),))
         report = check(view, bench.profile, closing=closing)
         broken = tuple(v for v in report.violations if _key(view, v) not in inherited)
+        mends = repair(view, broken, bench.profile, closing).edits if broken and left else ()
+        if not mends:
+            break
+        overlay, view = _further(bench, overlay, number, repairs, name(bench, overlay, view, mends))
     standing = Standing(overlay, view, report.violations, report.states)
-    return Trial(standing, named, tuple(repairs), broken, len(stripped))
+    return Trial(standing, named, tuple(repairs), broken, lost)
+
+
+def _further(
+    bench: Bench, overlay: Overlay, number: int, repairs: list[Edit], edits: tuple[Edit, ...]
+) -> tuple[Overlay, View]:
+    """With repairs on top: of the same commit, and of the view they give."""
+    repairs.extend(edits)
+    overlay = overlay.plus(number, edits)
+    return overlay, View(fold(bench.base.items, overlay, bench.builder))
 
 
 TEXTS = frozenset({"content", "text"})

@@ -226,3 +226,8 @@ def test_an_inline_template_has_the_lines_of_its_file() -> None:
     assert [(each.code, each.line, each.column) for each in report.problems] == [
         ("template-variable", 10, 10)
     ]
+
+
+def test_a_line_break_in_a_quoted_text_does_not_move_the_place() -> None:
+    report = told('stages:\n  - {id: x, kind: guard, level: info, text: "one\\n{{ nothing }}"}\n')
+    assert [(each.code, each.line, each.column) for each in report.problems] == [("template-variable", 5, 54)]

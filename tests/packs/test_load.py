@@ -12,7 +12,7 @@ from trimtab.data import data_root
 from trimtab.packs.load import check, list_packs, load
 from trimtab.packs.problems import INFO
 
-HEAVY = ("anthropic", "tiktoken", "toktok", "rich", "jsonschema", "asyncio", "click")
+HEAVY = ("anthropic", "tiktoken", "toktok", "rich", "jsonschema", "click")
 
 
 @pytest.mark.parametrize("pack", list_packs(), ids=lambda pack: pack.name)

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from trimtab.data import data_root
-from trimtab.packs.document import read_document
+from trimtab.packs.document import parse_document, read_document
 from trimtab.packs.schema import KINDS, assemble, metric_names, pack_schema, vocabulary, written
 from trimtab.packs.shapes import check_shape
 from trimtab.policy.metrics import METRICS
@@ -107,3 +107,39 @@ def test_a_pack_with_one_change_is_judged_as_a_general_validator_judges_it(data:
             st.sampled_from(ODD)
         )
     assert agrees(pack)
+
+
+TESTS = """
+pack: claude-code
+cases:
+  - name: only the largest of three results is stored, and stays so
+    given: {messages: [{role: user, content: go}], then: [{results: [{chars: 120000}, {chars: 90000}]}]}
+    expect: {stages: {message-budget: {verdict: committed, items: 1}}, only: true}
+    steps:
+      - {given: {then: [{rounds: {count: 10}}]}, resume: true, expect: {stages: {message-budget: nothing}}}
+      - {event: overflow, error: prompt_too_long, undo: message-budget}
+  - name: due at 167k of a 200k window
+    table: [{used: 166999, verdict: skipped}, {used: 167000, verdict: committed}]
+    given: {rounds: {count: 40, tool: Bash, result: {chars: 200}}}
+    model: claude-sonnet-4-5
+    usage: {input_tokens: "{used}"}
+    answers: [unavailable]
+    expect:
+      limits: {auto: 167000}
+      stages: {autocompact: "{verdict}"}
+      tokens: {below: 100000}
+      view: [{at: -1, matches: "go"}, {at: {origins: [summary]}, absent: true}]
+"""
+
+
+def test_the_schema_of_tests_takes_a_file_with_every_key_and_refuses_others() -> None:
+    schema = json.loads((data_root() / "schemas" / "test.schema.json").read_text("utf-8"))
+    jsonschema.Draft7Validator.check_schema(schema)
+    data = parse_document(TESTS, "test.yaml").data
+    assert check_shape(schema, data).violations == []
+    assert [error.message for error in jsonschema.Draft7Validator(schema).iter_errors(data)] == []
+    data["cases"][0]["expct"] = data["cases"][0].pop("expect")
+    found = check_shape(schema, data).violations
+    assert [(each.code, each.where, each.hint) for each in found] == [
+        ("unknown-key", ("cases", 0, "expct"), "did you mean `expect`?")
+    ]

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from tests.scenes import Ports, Session, bash, calls, image, read, results, says, user
 from tests.strategies import conversations
 from tests.strict_api import problems
-from trimtab.conversation.edits import Spot
+
+from trimtab.conversation.edits import Insert, New, Spot
 from trimtab.conversation.request import Info
 from trimtab.effects import EffectFailed
 from trimtab.facts import Facts, ManualRequest
@@ -51,7 +52,9 @@ def two_turns(**more: Any) -> Session:
 
 def test_messages_go_and_a_text_is_left_at_the_gap() -> None:
     s = two_turns()
-    proposal = s.run(dropping(text="[{{ removed.messages }} messages of {{ removed.rounds }} rounds removed]"))
+    proposal = s.run(
+        dropping(text="[{{ removed.messages }} messages of {{ removed.rounds }} rounds removed]")
+    )
     assert s.texts[0] == "[6 messages of 3 rounds removed]"
     assert s.texts[1] == "Mend it."
     assert s.items[0].origin == "note"
@@ -66,7 +69,9 @@ def test_without_a_text_nothing_is_left() -> None:
 
 def test_the_text_may_name_files_commands_and_the_users_words() -> None:
     s = two_turns()
-    s.run(dropping(text="{{ removed.files | join }} {{ removed.commands | join }} {{ removed.texts | length }}"))
+    s.run(
+        dropping(text="{{ removed.files | join }} {{ removed.commands | join }} {{ removed.texts | length }}")
+    )
     assert s.texts[0] == "/x/a.py make 1"
 
 
@@ -163,6 +168,20 @@ def test_an_attachment_behind_a_dropped_message_goes_with_it_and_parts_no_gap() 
     assert s.texts == ["go", "[4 gone]", "next"]
 
 
+def test_an_attachment_inside_a_round_does_not_hold_it() -> None:
+    s = session(
+        user("go"),
+        calls(("a", "Bash", {"command": "1"}), ("b", "Bash", {"command": "2"})),
+        results(("a", "x" * 300)),
+    )
+    s.overlay = s.overlay.plus(1, [Insert(3, (New(99, user("Mind the list."), "attachment"),))])
+    s.append([results(("b", "y" * 300)), user("next")])
+    s.serial = 99
+    assert s.texts[3] == "Mind the list."
+    s.run(dropping({"origins": ["assistant"]}))
+    assert s.texts == ["go", "next"]
+
+
 def test_a_second_run_does_nothing() -> None:
     s = two_turns()
     s.run(dropping(text="[gone]"))
@@ -242,7 +261,10 @@ def thought(text: str = "hm " * 40) -> dict[str, Any]:
 
 
 def test_thinking_of_a_message_goes_whole() -> None:
-    first = {"role": "assistant", "content": [thought(), {"type": "redacted_thinking", "data": "z"}, {"type": "text", "text": "Yes."}]}
+    first = {
+        "role": "assistant",
+        "content": [thought(), {"type": "redacted_thinking", "data": "z"}, {"type": "text", "text": "Yes."}],
+    }
     s = session(user("go"), first, user("next"))
     proposal = s.run(dropping({"blocks": ["thinking"], **OLD}))
     assert s.texts == ["go", "Yes.", "next"]
@@ -251,20 +273,31 @@ def test_thinking_of_a_message_goes_whole() -> None:
 
 def test_a_call_takes_its_result_along_and_the_result_its_call() -> None:
     for blocks in ["tool_use"], ["tool_result"]:
-        s = session(user("go"), calls(("a", "Bash", {"command": "1"}), text="I look."), results(("a", "x" * 90)), user("next"))
+        s = session(
+            user("go"),
+            calls(("a", "Bash", {"command": "1"}), text="I look."),
+            results(("a", "x" * 90)),
+            user("next"),
+        )
         proposal = s.run(dropping({"blocks": blocks}))
         assert s.texts == ["go", "I look.", "next"]
         assert proposal.items == 2
 
 
 def test_calls_whose_ids_are_used_again_are_told_apart() -> None:
-    s = session(user("go"), *bash("x:0", "1", "x" * 90), user("on"), *bash("x:0", "2", "y" * 90), user("next"))
+    s = session(
+        user("go"), *bash("x:0", "1", "x" * 90), user("on"), *bash("x:0", "2", "y" * 90), user("next")
+    )
     s.run(dropping({"blocks": ["tool_result"], "age": {"turns": {"at_least": 2}}}))
     assert s.texts == ["go", "on", "Bash({'command': '2'})", "y" * 90, "next"]
 
 
 def test_a_call_in_the_open_round_stays() -> None:
-    s = session(user("go"), calls(("a", "Bash", {"command": "1"}), ("b", "Bash", {"command": "2"})), results(("a", "x")))
+    s = session(
+        user("go"),
+        calls(("a", "Bash", {"command": "1"}), ("b", "Bash", {"command": "2"})),
+        results(("a", "x")),
+    )
     proposal = s.propose(dropping({"blocks": ["tool_use"]}))
     assert [edit.spots for edit in proposal.edits if hasattr(edit, "spots")] == [(Spot(2, 0), Spot(3, 0))]
 
@@ -277,14 +310,22 @@ def test_a_call_of_which_the_result_is_kept_stays() -> None:
 
 
 def test_a_text_stands_where_blocks_went_if_it_is_smaller() -> None:
-    message = {"role": "assistant", "content": [{"type": "text", "text": "I look."}, calls(("a", "Bash", {"command": "c" * 200}))["content"][0]]}
+    message = {
+        "role": "assistant",
+        "content": [
+            {"type": "text", "text": "I look."},
+            calls(("a", "Bash", {"command": "c" * 200}))["content"][0],
+        ],
+    }
     s = session(user("go"), message, results(("a", "x" * 90)), user("next"))
     s.run(dropping({"blocks": ["tool_use"]}, text="[ran {{ removed.commands | length }}]"))
     assert s.texts == ["go", "I look.|[ran 1]", "next"]
 
 
 def test_images_can_be_dropped() -> None:
-    s = session({"role": "user", "content": [image(), {"type": "text", "text": "See?"}]}, says("Yes."), user("next"))
+    s = session(
+        {"role": "user", "content": [image(), {"type": "text", "text": "See?"}]}, says("Yes."), user("next")
+    )
     s.run(dropping({"blocks": ["image"]}))
     assert s.texts == ["See?", "Yes.", "next"]
 
@@ -312,15 +353,17 @@ def test_only_as_many_blocks_go_as_the_view_needs() -> None:
 @hypothesis_settings(max_examples=60)
 @given(
     conversations(),
-    st.sampled_from([
-        {"origins": ["assistant"]},
-        {"origins": ["tool"]},
-        {"origins": ["user"]},
-        {"age": {"messages": {"at_least": 3}}},
-        {"blocks": ["tool_use"]},
-        {"blocks": ["thinking"]},
-        {"blocks": ["text"], "origins": ["assistant"]},
-    ]),
+    st.sampled_from(
+        [
+            {"origins": ["assistant"]},
+            {"origins": ["tool"]},
+            {"origins": ["user"]},
+            {"age": {"messages": {"at_least": 3}}},
+            {"blocks": ["tool_use"]},
+            {"blocks": ["thinking"]},
+            {"blocks": ["text"], "origins": ["assistant"]},
+        ]
+    ),
     st.sampled_from([None, "[gone]", "a note of quite a few words that is larger than most"]),
 )
 def test_what_is_left_is_a_valid_request_of_untouched_messages(
@@ -334,7 +377,9 @@ def test_what_is_left_is_a_valid_request_of_untouched_messages(
     assert messages == given_
     for edit in proposal.edits:
         if isinstance(edit, Cover) and edit.drafts:
-            assert estimate(edit.drafts[0].message["content"]) < sum(i.total for i in items[edit.start : edit.stop])
+            assert estimate(edit.drafts[0].message["content"]) < sum(
+                i.total for i in items[edit.start : edit.stop]
+            )
     # A list that ends with the assistant is mended when the request is sent, not here.
     ended = [user("Go on.")]
     before = {problem.text for problem in problems([*messages, *ended])}

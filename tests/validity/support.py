@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from trimtab.conversation.edits import Commit, Edit, Insert, New, Rewrite
+from trimtab.conversation.edits import Commit, Edit, Insert, New
 from trimtab.conversation.fold import ItemBuilder, Overlay, fold
 from trimtab.conversation.items import Item, ItemMaker
 from trimtab.conversation.view import View
@@ -36,10 +36,8 @@ def carried_out(items: Sequence[Item], edits: Iterable[Any]) -> list[Item]:
             real.append(Insert(after, (New(taken, edit.message, edit.origin),)))
         else:
             real.append(edit)
-    removed = {spot.serial for edit in real if isinstance(edit, Rewrite) for spot in edit.spots}
     commit = Commit(id="c1", stage="input", run=1, edits=(), repairs=tuple(real))
-    shown = fold(items, Overlay.of([commit]), ItemBuilder(MAKER))
-    return [item for item in shown if item.chars or item.serial not in removed]
+    return fold(items, Overlay.of([commit]), ItemBuilder(MAKER))
 
 
 def mended(messages: Sequence[Message], profile: Profile = BOUND) -> tuple[list[Message], Report]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from tests.strategies import PIXEL
 from tests.strict_api import problems
 from tests.validity.support import (
     BOUND,
@@ -302,8 +303,6 @@ def test_a13_null_content_is_an_empty_message() -> None:
 
 
 def test_c3_images_are_counted_and_measured() -> None:
-    from tests.strategies import PIXEL
-
     image = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": PIXEL}}
     messages = [user(*[image] * 60), assistant(call("x")), user(result("x", [image] * 41))]
     assert found(messages) == ["media"]

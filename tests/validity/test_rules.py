@@ -204,3 +204,13 @@ def test_odd_shapes_never_raise() -> None:
         repair(view, report.violations, profile)
         for rule in profile.rules:
             rule.cuts(view.items)
+
+
+def test_a_draft_keeps_the_numbers_of_an_item_that_was_edited_before() -> None:
+    view = view_of([user("q"), assistant(text("a"), text("b"), text("c"))])
+    view.items[1].numbers = (1, 4, 6)
+    draft = Draft(view.items)
+    draft.apply([Rewrite((Spot(2, 1),), Mark.REMOVE)])
+    assert draft.items[1].numbers == (4, 6)
+    assert draft.spot(1, 0) == Spot(2, 4)
+    assert view.items[1].numbers == (1, 4, 6)

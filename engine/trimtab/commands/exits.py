@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 FINE = 0
 PROBLEMS = 1
-"""Errors, warnings with ``--strict``, an unreadable session, ``on_failure: raise``, a request left invalid."""
+"""Errors, warnings with ``--strict``, an unreadable session, ``on_failure: raise``, an invalid request."""
 USAGE = 2
 NOTHING_RAN = 5
 
@@ -20,7 +20,7 @@ GRAVE = ("invalid-", "overflow-unhandled")
 
 
 class Failure(NamedTuple):
-    """An error in words: the exit code, what happened, how to mend it. ``plain`` texts stand for themselves."""
+    """An error in words: the exit code, what happened, how to mend it. ``plain``: as it is."""
 
     code: int
     message: str
@@ -44,14 +44,24 @@ def failure_of(error: Exception) -> Failure | None:
         place = f"{error.path}: " if error.path else ""
         return Failure(PROBLEMS, f"{place}{error.message}", error.hint)
     if isinstance(error, JournalError):
-        place = "" if error.path is None else f"{error.path}: " if error.line is None else f"{error.path}:{error.line}: "
+        place = (
+            ""
+            if error.path is None
+            else f"{error.path}: "
+            if error.line is None
+            else f"{error.path}:{error.line}: "
+        )
         return Failure(PROBLEMS, f"{place}{error.message}", error.hint or "")
     if isinstance(error, Conflict):
         return Failure(PROBLEMS, str(error), "another process works in this session directory; try again")
     if isinstance(error, StageFailed):
-        return Failure(PROBLEMS, str(error), "the stage says `on_failure: raise`; nothing of this run was kept")
+        return Failure(
+            PROBLEMS, str(error), "the stage says `on_failure: raise`; nothing of this run was kept"
+        )
     if isinstance(error, InvalidRequest):
-        return Failure(PROBLEMS, f"the request is invalid: {error}", "without --strict it is written as it is")
+        return Failure(
+            PROBLEMS, f"the request is invalid: {error}", "without --strict it is written as it is"
+        )
     if isinstance(error, OSError):
         place = f"{error.filename}: " if error.filename else ""
         return Failure(PROBLEMS, f"{place}{error.strerror or error}")
@@ -66,7 +76,7 @@ def pack_code(problems: Sequence[Problem]) -> int:
 
 
 def receipt_code(receipt: Receipt, warnings: int = 0, strict: bool = False) -> int:
-    """The exit code of a run: ``warnings`` counts what was found outside the receipt (in the file, in the pack)."""
+    """The exit code of a run; ``warnings`` counts what was found in the file and in the pack."""
     if not receipt.stages:
         return NOTHING_RAN
     if any(problem.code.startswith(GRAVE) for problem in receipt.problems):

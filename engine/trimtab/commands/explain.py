@@ -28,7 +28,9 @@ def command(as_json: bool, stage: str | None, **options: Any) -> int:
             from ..packs.problems import near_or_all
 
             known = [one.id for one in subject.engine.pack.every_stage()]
-            raise click.BadParameter(f"there is no stage '{stage}': {near_or_all(stage, known)}", param_hint="'--stage'")
+            raise click.BadParameter(
+                f"there is no stage '{stage}': {near_or_all(stage, known)}", param_hint="'--stage'"
+            )
         step(f"explaining {subject.engine.pack.label}")
         session = dry_session(subject.engine, wish.folder)
         receipt = session.explain(subject.request, wish.event, subject.facts).receipt

@@ -24,7 +24,7 @@ def open_folder(folder: str) -> Session:
 
 
 def pack_of(label: str | None) -> Pack:
-    """The pack of the last run where it ships with the engine; else one without stages: taking back needs none."""
+    """The last run's pack if it ships with the engine, else one without stages: taking back needs none."""
     from ..packs.load import check, check_text
     from ..packs.sources import shipped_packs
 

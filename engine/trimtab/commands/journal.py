@@ -11,7 +11,7 @@ from . import exits
 @click.argument("folder", metavar="DIR")
 @click.option("--json", "as_json", is_flag=True, help="Every record as it is written.")
 def command(folder: str, as_json: bool) -> int:
-    """Show the journal of the session in DIR: runs, commits with what they changed, what was undone. Only reads."""
+    """Show the journal of the session in DIR: runs, commits with what they changed, what was undone."""
     from ..journal import DiskJournal
 
     with DiskJournal.read(folder) as journal:

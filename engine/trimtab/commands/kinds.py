@@ -20,7 +20,9 @@ def command(kind: str | None, as_json: bool) -> int:
     if kind is not None and kind not in KINDS:
         from ..packs.problems import near_or_all
 
-        raise click.BadParameter(f"there is no kind '{kind}': {near_or_all(kind, KINDS)}", param_hint="'KIND'")
+        raise click.BadParameter(
+            f"there is no kind '{kind}': {near_or_all(kind, KINDS)}", param_hint="'KIND'"
+        )
     chosen = KINDS if kind is None else (kind,)
     if as_json:
         from ..outputs.as_json import dumps
@@ -35,8 +37,10 @@ def command(kind: str | None, as_json: bool) -> int:
     else:
         click.echo(f"{kind}: {describe(kind)}\n")
         need = required(kind)
-        rows = [(key, "yes" if key in need else "", meaning(spec), default(spec)) for key, spec in own_keys(kind)]
-        show_table(("key", "required", "meaning", "default"), rows)
+        keys = [
+            (key, "yes" if key in need else "", meaning(spec), default(spec)) for key, spec in own_keys(kind)
+        ]
+        show_table(("key", "required", "meaning", "default"), keys)
         click.echo("\nKeys of every stage: " + ", ".join(key for key, _ in common_keys(kind)))
     return exits.FINE
 
@@ -59,7 +63,8 @@ def required(kind: str) -> list[str]:
 def common_keys(kind: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
     """The keys every stage has."""
     shared = set.intersection(*(set(_stage(one)["properties"]) for one in KINDS)) - set(MERGE_KEYS)
-    return ((key, spec) for key, spec in _stage(kind)["properties"].items() if key in shared or key == "accept")
+    shared.add("accept")
+    return ((key, spec) for key, spec in _stage(kind)["properties"].items() if key in shared)
 
 
 def own_keys(kind: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
@@ -97,6 +102,8 @@ def kind_dict(kind: str) -> dict[str, Any]:
         "name": kind,
         "description": describe(kind),
         "available": kind in known_kinds(),
-        "keys": [{"name": key, "meaning": meaning(spec), "required": key in need} for key, spec in own_keys(kind)],
+        "keys": [
+            {"name": key, "meaning": meaning(spec), "required": key in need} for key, spec in own_keys(kind)
+        ],
         "common": [key for key, _ in common_keys(kind)],
     }

@@ -11,7 +11,7 @@ from . import exits
 @click.command("metrics", short_help="List the metrics.")
 @click.option("--json", "as_json", is_flag=True, help="As JSON.")
 def command(as_json: bool) -> int:
-    """List the metrics: name, type, unit, meaning. Those marked `accept` exist only in an `accept` condition."""
+    """List the metrics: name, type, unit, meaning. Those marked `accept` exist only in `accept`."""
     if as_json:
         from ..outputs.as_json import dumps
 

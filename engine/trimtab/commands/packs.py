@@ -24,5 +24,7 @@ def command(as_json: bool) -> int:
         return exits.FINE
     from ..outputs.table import show_table
 
-    show_table(("pack", "version", "description"), [(one.name, one.version, one.description) for one in found])
+    show_table(
+        ("pack", "version", "description"), [(one.name, one.version, one.description) for one in found]
+    )
     return exits.FINE if found else exits.NOTHING_RAN

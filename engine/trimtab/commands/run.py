@@ -17,7 +17,9 @@ from .subject import Subject, Wish, prepare, say_warnings, subject_options
 
 @click.command("run", short_help="Run a pack on a session file.")
 @subject_options
-@click.option("--out", metavar="FILE", help="Write the next request as JSON; - is stdout (the receipt goes to stderr).")
+@click.option(
+    "--out", metavar="FILE", help="Write the next request as JSON; - is stdout (the receipt goes to stderr)."
+)
 def command(as_json: bool, out: str | None, **options: Any) -> int:
     """Run a pack on SESSION (its format is detected), print the receipt, write the next request.
 
@@ -26,7 +28,7 @@ def command(as_json: bool, out: str | None, **options: Any) -> int:
     from ..outputs.progress import progress
 
     wish = Wish(**options)
-    _refuse_same(wish.session, out)
+    _check_target(wish.session, out)
     with progress(4) as step:
         subject = prepare(wish, step)
         step(f"running {subject.engine.pack.label}")
@@ -59,11 +61,14 @@ def _show(subject: Subject, receipt: Any, as_json: bool, folder: str | None, str
     show_receipt(receipt, console(stream), folder)
 
 
-def _refuse_same(session: str, out: str | None) -> None:
-    """The session file is input: a request is never written over it."""
-    if out in (None, "-"):
+def _check_target(session: str, out: str | None) -> None:
+    """Before anything is paid for: can the request be written there? Never over the session file."""
+    if out is None or out == "-":
         return
-    assert out is not None
+    if Path(out).is_dir() or not Path(out).absolute().parent.is_dir():
+        raise click.BadParameter(
+            f"'{out}' cannot be written: name a file in a folder that exists", param_hint="'--out'"
+        )
     if Path(out).exists() and Path(session).exists() and Path(out).samefile(session):
         raise click.BadParameter("is the session file itself; name another one", param_hint="'--out'")
 

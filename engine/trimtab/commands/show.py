@@ -14,7 +14,11 @@ from . import exits
 
 @click.command("show", short_help="Show a pack.")
 @click.argument("pack", metavar="PACK", default="claude-code")
-@click.option("--resolved", is_flag=True, help="The whole pack as YAML, `extends` worked in, with the place of each value.")
+@click.option(
+    "--resolved",
+    is_flag=True,
+    help="The whole pack as YAML, `extends` worked in, with the place of each value.",
+)
 @click.option("--json", "as_json", is_flag=True, help="The resolved pack as JSON.")
 def command(pack: str, resolved: bool, as_json: bool) -> int:
     """Show PACK (a name or a path; default claude-code): settings, limits, tools, and its stages in order."""
@@ -58,13 +62,25 @@ def _summary(data: Mapping[str, Any], path: str) -> None:
 
 
 def _row(stage: Mapping[str, Any], lead: str) -> tuple[str, str, str, str]:
-    from ..outputs.words import flow
     from ..policy.stage import DEFAULT_EVENTS
 
     at = stage.get("at")
     events = "" if lead else ", ".join(DEFAULT_EVENTS if at is None else at)
-    conditions = [f"{event}: {flow(inner)}" for event, inner in at.items() if inner] if isinstance(at, Mapping) else []
+    conditions = (
+        [f"{event}: {flow(inner)}" for event, inner in at.items() if inner] if isinstance(at, Mapping) else []
+    )
     if "when" in stage:
         conditions.append(flow(stage["when"]))
     off = " (off)" if stage.get("enabled") is False else ""
     return f"{lead}{stage.get('id')}{off}", str(stage.get("kind")), events, "; ".join(conditions)
+
+
+def flow(value: Any) -> str:
+    """Plain data on one line, in YAML's flow style."""
+    from ..packs.show import scalar
+
+    if isinstance(value, Mapping):
+        return "{" + ", ".join(f"{scalar(name)}: {flow(inner)}" for name, inner in value.items()) + "}"
+    if isinstance(value, list | tuple):
+        return "[" + ", ".join(flow(one) for one in value) + "]"
+    return scalar(value)

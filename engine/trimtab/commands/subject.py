@@ -38,7 +38,9 @@ def subject_options(command: F) -> F:
     """The options of both commands."""
     options = (
         click.argument("session", metavar="SESSION"),
-        click.option("--pack", "-p", metavar="PACK", default="claude-code", show_default=True, help="Name or path."),
+        click.option(
+            "--pack", "-p", metavar="PACK", default="claude-code", show_default=True, help="Name or path."
+        ),
         click.option("--model", "-m", metavar="MODEL", help="Default: the session's own."),
         click.option(
             "--set",
@@ -47,8 +49,19 @@ def subject_options(command: F) -> F:
             multiple=True,
             help="A setting, window, max_output, max_input, or a dotted place (limits.auto). Repeatable.",
         ),
-        click.option("--at", "event", type=click.Choice(EVENTS), default="before_request", show_default=True, help="Event."),
-        click.option("--now", metavar="TIME", help="ISO 8601 or seconds since 1970. Default: the session's newest time."),
+        click.option(
+            "--at",
+            "event",
+            type=click.Choice(EVENTS),
+            default="before_request",
+            show_default=True,
+            help="Event.",
+        ),
+        click.option(
+            "--now",
+            metavar="TIME",
+            help="ISO 8601 or seconds since 1970. Default: the session's newest time.",
+        ),
         click.option(
             "--summarizer",
             "-s",
@@ -57,10 +70,20 @@ def subject_options(command: F) -> F:
             show_default=True,
             help="none, anthropic, command:PROGRAM… or canned:FILE.",
         ),
-        click.option("--dir", "folder", metavar="DIR", help="Session directory: journal and store. Default: in memory."),
+        click.option(
+            "--dir", "folder", metavar="DIR", help="Session directory: journal and store. Default: in memory."
+        ),
         click.option("--history", is_flag=True, help="The whole conversation instead of the live context."),
-        click.option("--files", "roots", metavar="ROOT", multiple=True, help="A folder stages may read files of. Repeatable."),
-        click.option("--strict", is_flag=True, help="Exit 1 on warnings too; an invalid request is an error."),
+        click.option(
+            "--files",
+            "roots",
+            metavar="ROOT",
+            multiple=True,
+            help="A folder stages may read files of. Repeatable.",
+        ),
+        click.option(
+            "--strict", is_flag=True, help="Exit 1 on warnings too; an invalid request is an error."
+        ),
         click.option("--json", "as_json", is_flag=True, help="The receipt as JSON."),
     )
     for option in reversed(options):
@@ -82,7 +105,11 @@ class Subject:
         """What the receipt's JSON says of the file."""
         recording = self.recording
         problems = [
-            {key: value for key, value in (("line", one.line), ("message", one.message), ("hint", one.hint)) if value}
+            {
+                key: value
+                for key, value in (("line", one.line), ("message", one.message), ("hint", one.hint))
+                if value
+            }
             for one in recording.problems
         ]
         part = "history" if self.request.messages is recording.history.messages else "live"
@@ -92,14 +119,14 @@ class Subject:
 
 
 def prepare(wish: Wish, step: Callable[[str], None]) -> Subject:
-    """Read, load, put together. Raises what ``exits`` has words for, and click.UsageError for wrong options."""
+    """Read, load, put together. Raises what ``exits`` knows, and click.UsageError for wrong options."""
     from ..engine import Engine
     from ..facts import Facts, ManualRequest, moment
     from ..files import NoFiles, RootedFiles
     from ..readers import read
     from ..store import FolderStore
     from ..summarizers import parse
-    from .values import Values, load_pack, settings_of, wrong
+    from .values import Values, added, load_pack, settings_of, wrong
 
     values = Values.of(wish.values)
     try:
@@ -140,6 +167,7 @@ def prepare(wish: Wish, step: Callable[[str], None]) -> Subject:
     )
     warnings = [_read_warning(recording.path or wish.session, problem) for problem in recording.problems]
     warnings += [str(problem) for problem in report.problems if problem.severity == "warning"]
+    warnings += added(wish.pack, values)
     return Subject(recording, request, facts, engine, warnings)
 
 

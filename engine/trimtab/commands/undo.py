@@ -14,8 +14,8 @@ from . import exits
 def command(folder: str, commit: str, as_json: bool) -> int:
     """Leave COMMIT (c7) of the session in DIR out from now on.
 
-    Only recorded here: the next run of the session folds its view without it, checks it and repairs it. Nothing is
-    erased.
+    Only recorded here: the next run of the session folds its view without it, checks it and repairs it.
+    Nothing is erased.
     """
     from ..outputs.journal import commit_line
     from .folder import open_folder

@@ -11,6 +11,7 @@ import click
 from ..packs.load import Report, check
 from ..packs.pack import MODEL_FIGURES, Pack, Setting
 from ..packs.problems import PackError, near_or_all
+from ..packs.sources import resolve
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +31,8 @@ class Values:
                 raise wrong(f"'{one}' is not NAME=VALUE")
             pairs.append((name.strip(), text.strip()))
         return cls(
-            tuple(pair for pair in pairs if "." in pair[0]), tuple(pair for pair in pairs if "." not in pair[0])
+            tuple(pair for pair in pairs if "." in pair[0]),
+            tuple(pair for pair in pairs if "." not in pair[0]),
         )
 
 
@@ -47,8 +49,22 @@ def load_pack(name: str, values: Values) -> tuple[Report, Pack]:
     return report, report.pack
 
 
+def added(name: str, values: Values) -> list[str]:
+    """Warnings about dotted places that are new to the pack: perhaps they are misspelt."""
+    named = [place.split(".") for place, _ in values.places]
+    named = [parts for parts in named if len(parts) == 2 and parts[0] in ("limits", "settings", "tools")]
+    if not named:
+        return []
+    data = resolve(Path(name) if Path(name).is_absolute() else name).data
+    return [
+        f"--set {section}.{key}: new to the pack, which has {', '.join(data.get(section, {})) or 'none'}"
+        for section, key in named
+        if key not in data.get(section, {})
+    ]
+
+
 def settings_of(pack: Pack, values: Values) -> tuple[dict[str, Setting], dict[str, dict[str, float]]]:
-    """Settings and the numbers of models (for every model), as ``Engine`` takes them. Raises click.BadParameter."""
+    """Settings, and numbers for every model, as ``Engine`` takes them. Raises click.BadParameter."""
     settings: dict[str, Setting] = {}
     figures: dict[str, float] = {}
     for name, text in values.names:

@@ -183,6 +183,8 @@ def rewrite(item: Item, changes: Mapping[int, Mapping[str, Any] | Mark], maker: 
         chars.append(item.chars[number])
         tokens.append(item.tokens[number])
         numbers.append(number)
+    if not old and Mark.REMOVE in changes.values():
+        return None
     if not changed:
         return item
     if not blocks:

@@ -152,91 +152,86 @@ class ItemMaker:
         item = Item()
         item.serial = serial
         item.message = message
-        item.numbers = None
-        item.source = None
+        item.numbers = item.source = None
         try:
             shadow = self._walk(item, message)
         except (KeyError, TypeError, AttributeError, RecursionError):
             shadow = self._walk_odd(item, message)
-        item.origin = origin or default_origin(item.role, item.mask)
+        item.origin = origin if origin is not None else default_origin(item.role, item.mask)
         return item, shadow
 
     def _walk(self, item: Item, message: Message) -> Message:
+        # Every message passes here once, in the hot path of a first run: common shapes inline, no calls but count.
         count = self.count
         item.role = message["role"]
         content = message["content"]
         shadow: dict[str, Any] = message.copy()  # type: ignore[attr-defined]  # a non-dict takes the slow path
         if type(content) is str:
-            tokens = count(content)
-            item.mask, item.chars, item.tokens = TEXT, (len(content),), (tokens,)
-            item.total = tokens + MESSAGE_TOKENS
-            item.bytes = len(content) + FRAME
+            size, number = len(content), count(content)
+            item.mask, item.chars, item.tokens = TEXT, (size,), (number,)
+            item.total = number + MESSAGE_TOKENS
+            item.bytes = size + BLOCK_FRAME + FRAME
             item.uses = item.results = item.names = ()
             return shadow
-        mask = 0
+        mask = size = total = encoded = 0
         uses: tuple[str, ...] = ()
         results: tuple[str, ...] = ()
         names: tuple[str, ...] = ()
         chars: list[int] = []
-        tokens_: list[int] = []
+        tokens: list[int] = []
         copies: list[Any] = []
-        encoded = 0
         for block in content:
             kind = block["type"]
-            copy = block.copy()
             if kind == "tool_result":
-                mask |= RESULT
                 results += (block["tool_use_id"],)
                 inner = block.get("content")
+                copy = block.copy()
                 if type(inner) is str:
-                    chars.append(len(inner))
-                    tokens_.append(count(inner) + RESULT_TOKENS)
+                    mask |= RESULT
+                    size, number = len(inner), count(inner) + RESULT_TOKENS
                 else:
-                    size, tokens, part, parts = self._parts(inner)
-                    mask |= part
+                    size, number, part, copy["content"] = self._parts(inner)
+                    number += RESULT_TOKENS
+                    mask |= RESULT | part
                     if part:
                         encoded += encoded_size(block)
-                    chars.append(size)
-                    tokens_.append(tokens + RESULT_TOKENS)
-                    copy["content"] = parts
             elif kind == "tool_use":
                 mask |= USE
                 uses += (block["id"],)
                 names += (block["name"],)
-                size, tokens, copy["input"] = self.measure(block["input"])
-                chars.append(size)
-                tokens_.append(tokens + USE_TOKENS)
+                copy = block.copy()
+                size, number, copy["input"] = self.measure(block["input"])
+                number += USE_TOKENS
             elif kind == "text":
                 mask |= TEXT
                 text = block["text"]
-                chars.append(len(text))
-                tokens_.append(count(text))
-                if len(block) > 2:
-                    copy = structure(block)
+                size, number = len(text), count(text)
+                copy = block.copy() if len(block) == 2 else structure(block)
             elif kind == "thinking":
                 # The signature is not charged as text; counting it would double a thinking-heavy request.
                 mask |= THINK
                 text = block["thinking"]
-                chars.append(len(text))
-                tokens_.append(count(text) + 4)
+                size, number = len(text), count(text) + 4
+                copy = block.copy()
             elif kind == "image" or kind == "document":
                 mask |= MEDIA
                 encoded += encoded_size(block)
-                chars.append(0)
-                tokens_.append(self.media(block))
+                size, number = 0, self.media(block)
                 copy = structure(block)
             else:
-                bit, size, tokens = self._other(kind, block)
+                bit, size, number = self._other(kind, block)
                 mask |= bit
-                chars.append(size)
-                tokens_.append(tokens)
                 copy = structure(block)
+            chars.append(size)
+            tokens.append(number)
+            total += number
+            encoded += size
             copies.append(copy)
         shadow["content"] = copies
         item.mask, item.uses, item.results, item.names = mask, uses, results, names
-        item.chars, item.tokens = tuple(chars), tuple(tokens_)
-        item.total = sum(tokens_) + MESSAGE_TOKENS
-        item.bytes = sum(chars) + encoded + BLOCK_FRAME * len(chars) + FRAME
+        item.chars, item.tokens = tuple(chars), tuple(tokens)
+        item.total = total + MESSAGE_TOKENS
+        item.bytes = encoded + BLOCK_FRAME * len(chars) + FRAME
         return shadow
 
     def _walk_odd(self, item: Item, message: Message) -> Message:
@@ -329,10 +324,11 @@ class ItemMaker:
         size = tokens = 2
         if kind is dict:
             copied = value.copy()
+            count = self.count
             for key, inner in value.items():
                 if type(inner) is str:
                     size += len(inner)
-                    tokens += self.count(inner) + 2
+                    tokens += count(inner) + 2
                 else:
                     more, extra, copied[key] = self.measure(inner, depth + 1)
                     size += more

@@ -16,7 +16,8 @@ def line_of(block: Mapping[str, Any], role: str) -> str:
         text = str(block.get("text") or "")
         return f"{role}: {short(text)}"
     if kind == "tool_use":
-        return f"call of {short(str(block.get('name')), 40)} {short(json.dumps(block.get('input'), default=str), 56)}"
+        given = json.dumps(block.get("input"), default=str)
+        return f"call of {short(str(block.get('name')), 40)} {short(given, 56)}"
     if kind == "tool_result":
         text = content_text(block.get("content"))
         return f"result, {plural(len(text), 'character')}: {short(text, 56)}"

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 PLAIN_WIDTH = 118
-"""Columns where there is no terminal and ``COLUMNS`` says nothing: a table of stages fits, on every machine alike."""
+"""Columns where there is no terminal and ``COLUMNS`` says nothing: a table of stages fits."""
 
 
 def console(stream: IO[str] | None = None) -> Console:

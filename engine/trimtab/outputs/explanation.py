@@ -55,6 +55,9 @@ def condition_lines(entries: Sequence[ConditionReport], depth: int) -> Iterator[
         if not entry.nested:
             yield lead + _compared(entry), style
             continue
+        if entry.path.isdecimal() and len(entry.nested) == 1:
+            yield from condition_lines(entry.nested, depth)
+            continue
         words = {"any": "any of", "none": "none of"}.get(entry.path, "all of")
         yield lead + words, style
         yield from condition_lines(entry.nested, depth + 1)
@@ -65,7 +68,9 @@ def _compared(entry: ConditionReport) -> str:
     name, word = path_words(entry.path)
     if word is None and entry.note is None and isinstance(entry.limit, tuple | list):
         wanted = " or ".join(value_text(one) for one in entry.limit)
-        return f"{name}: {value_text(entry.value)}, wanted {wanted}" if name != "committed" else condition(entry)
+        return (
+            f"{name}: {value_text(entry.value)}, wanted {wanted}" if name != "committed" else condition(entry)
+        )
     if word is None and entry.note is None:
         return f"{name}: {value_text(entry.value)}, wanted {value_text(entry.limit)}"
     return condition(entry)
@@ -76,13 +81,27 @@ def _effect(report: StageReport, texts: Mapping[Spot, str]) -> Iterator[str]:
     if report.tokens is not None:
         relative = share(report.tokens.before, report.tokens.after)
         line = f"tokens {number(report.tokens.before)} → {number(report.tokens.after)}"
-        yield line + (f" ({relative})" if relative else "") + (f": {touched(report)}" if touched(report) else "")
+        yield (
+            line
+            + (f" ({relative})" if relative else "")
+            + (f": {touched(report)}" if touched(report) else "")
+        )
     if report.first_changed is not None:
         lost = f"a warm cache loses {number(report.cache_loss_tokens)} tokens"
-        thinking = f", {plural(report.thinking_loss, 'signed thinking block')} removed" if report.thinking_loss else ""
+        thinking = (
+            f", {plural(report.thinking_loss, 'signed thinking block')} removed"
+            if report.thinking_loss
+            else ""
+        )
         yield f"first changed message {report.first_changed}: {lost}{thinking}"
     for call in report.calls:
-        said = f"failed: {call.problem}" if call.problem else "assumed, no model was called" if call.assumed else "answered"
+        said = (
+            f"failed: {call.problem}"
+            if call.problem
+            else "assumed, no model was called"
+            if call.assumed
+            else "answered"
+        )
         yield f"model call ({call.purpose}) of {safe(call.model)}: {said}"
     spots = list(dict.fromkeys(report.spots))
     spots += [spot for serial in report.messages for spot in texts if spot.serial == serial]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from ..conversation.edits import Commit, Insert, Mark, Rewrite, Splice
+from ..conversation.edits import Commit, Insert, Mark, Rewrite, Splice, Spot
 from ..records import Fail, Kept, Note, Record, RunRecord, Undo
 from .words import number, plural, safe
 
@@ -48,10 +48,15 @@ def _run(run: RunRecord) -> str:
 
 def commit_line(commit: Commit) -> str:
     """Id, stage and what the commit changed."""
-    changed, removed, original, covered, brought = set(), set(), set(), 0, 0
+    changed: set[Spot] = set()
+    removed: set[Spot] = set()
+    original: set[Spot] = set()
+    covered = brought = 0
     for edit in commit.all_edits:
         if isinstance(edit, Rewrite):
-            group = {Mark.REMOVE: removed, Mark.ORIGINAL: original}.get(edit.set, changed) if isinstance(edit.set, Mark) else changed
+            group = changed
+            if isinstance(edit.set, Mark):
+                group = removed if edit.set is Mark.REMOVE else original
             group.update(edit.spots)
         elif isinstance(edit, Splice):
             covered += len(edit.covers)

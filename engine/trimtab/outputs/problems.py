@@ -1,4 +1,4 @@
-"""Problems of packs as text: place, message, source line, caret, hint. Plain, so that a check loads little."""
+"""Problems of packs as text: place, message, source line, caret, hint. Plain: a check loads little."""
 
 from __future__ import annotations
 

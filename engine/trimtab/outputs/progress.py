@@ -1,4 +1,4 @@
-"""A progress bar on stderr for anything that takes over a second; shorter work shows nothing, and loads nothing."""
+"""A progress bar on stderr for anything over a second; shorter work shows nothing, and loads nothing."""
 
 from __future__ import annotations
 
@@ -52,7 +52,12 @@ class _Bar:
             from rich.console import Console
             from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-            columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+            columns = (
+                TextColumn("{task.description}", markup=False),
+                BarColumn(),
+                MofNCompleteColumn(),
+                TimeElapsedColumn(),
+            )
             self._live = Progress(*columns, console=Console(file=sys.stderr), transient=True)
             self._task = self._live.add_task(self._text, total=self._steps, completed=self._at)
             self._live.start()

@@ -44,7 +44,8 @@ def header(receipt: Receipt) -> Text:
     parts = [run.pack, run.event, run.model, run.at or "time unknown"]
     if run.dry:
         parts.insert(0, "dry run")
-    new = "" if run.new_messages == run.messages else f", {run.new_messages:,} new ({run.transcript})"
+    how = f" ({run.transcript})" if run.transcript != "append" else ""
+    new = "" if run.new_messages == run.messages else f", {run.new_messages:,} new{how}"
     line = Text(" · ".join(safe(part) for part in parts), style="bold")
     line.append(f"\nrun {run.n}: {plural(run.messages, 'message')}{new}", style="not bold")
     return line
@@ -103,7 +104,11 @@ def _lines(receipt: Receipt, folder: str | None) -> Iterator[tuple[str, str, str
     yield "tokens", _change(totals.tokens.before, totals.tokens.after), ""
     yield "messages", _change(totals.messages.before, totals.messages.after), ""
     yield "bytes", _change(totals.bytes.before, totals.bytes.after), ""
-    basis = "rests on a reported usage" if totals.measured else "partly estimated: no usage reported since the last edit"
+    basis = (
+        "rests on a reported usage"
+        if totals.measured
+        else "partly estimated: no usage reported since the last edit"
+    )
     overhead = f"system and tools of this request: {number(totals.overhead_tokens)}"
     yield "figure", f"{basis} ({receipt.run.counter} × {totals.factor:g}); {overhead}", ""
     yield "cache", _cache(receipt), ""
@@ -134,7 +139,8 @@ def _cache(receipt: Receipt) -> str:
     if totals.first_changed is None:
         line = "nothing that was sent has changed"
     else:
-        line = f"first changed message {totals.first_changed}: a warm cache loses {number(totals.cache_loss_tokens)} tokens"
+        lost = number(totals.cache_loss_tokens)
+        line = f"first changed message {totals.first_changed}: a warm cache loses {lost} tokens"
     if totals.thinking_loss:
         line += f"; {plural(totals.thinking_loss, 'signed thinking block')} removed"
     return line
@@ -147,15 +153,16 @@ def _pairs(values: Mapping[str, Any]) -> str:
 
 def restorable(receipt: Receipt, folder: str | None = None) -> list[str]:
     """For each commit of this run: where its originals are, and how to have them back."""
-    place = folder or "DIR"
     lines = []
     for report in (one for stage in receipt.stages for one in (stage, *stage.children)):
         if report.commit is None or report.children or report.restorable is None:
             continue
         what = touched(report)
         where = "stored" if report.restorable == "stored" else "lost to the model; the transcript has them"
-        command = "" if receipt.run.dry else f": trimtab undo {place} {report.commit}"
+        command = f": trimtab undo {folder} {report.commit}" if folder and not receipt.run.dry else ""
         lines.append(f"{report.commit} {report.id}: {what}, {where}{command}")
+    if lines and not folder and not receipt.run.dry:
+        lines.append("kept in memory only: with --dir DIR commits can be undone and originals restored later")
     return lines
 
 

@@ -25,7 +25,7 @@ def number(value: float | None) -> str:
         if math.isnan(value):
             return "–"
         if not value.is_integer():
-            return f"{value:,.2f}"
+            return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:,.2f}"
     return f"{int(value):,}"
 
 
@@ -79,7 +79,9 @@ def condition(entry: ConditionReport, *, opposite: bool = False) -> str:
     if name == "committed":
         return f"{entry.value} has committed" if entry.value else f"{_either(entry.limit)} has not committed"
     if isinstance(entry.limit, tuple | list):
-        return f"{name} {value_text(entry.value)}{' is not' if opposite else ' is'} {_either(entry.limit)}"
+        if not opposite:
+            return f"{name} is {value_text(entry.value)}"
+        return f"{name} {value_text(entry.value)} is not {_either(entry.limit)}"
     return f"{name} is {value_text(entry.value)}"
 
 
@@ -123,7 +125,7 @@ def why(report: StageReport, brief: bool = True) -> str:
     reason = report.reason or ""
     if not reason and report.children:
         reason = "no child fired"
-    return short(reason, 160) if brief else safe(reason)
+    return short(reason, 100) if brief else safe(reason)
 
 
 def _telling(entry: ConditionReport) -> bool:
@@ -149,6 +151,8 @@ def share(before: float, after: float) -> str:
     if not before or before == after:
         return ""
     percent = 100 * (after - before) / before
+    if abs(percent) < 0.05:
+        return ""
     text = f"{abs(percent):.0f}" if abs(percent) >= 1 else f"{abs(percent):.1f}"
     return f"{'−' if percent < 0 else '+'}{text} %"
 
@@ -157,12 +161,3 @@ def listed(names: Sequence[str], most: int = 6) -> str:
     """Some names and how many more there are."""
     more = len(names) - most
     return ", ".join(names[:most]) + (f" and {more:,} more" if more > 0 else "")
-
-
-def flow(value: Any) -> str:
-    """Plain data on one line, as YAML's flow style has it."""
-    if isinstance(value, Mapping):
-        return "{" + ", ".join(f"{name}: {flow(inner)}" for name, inner in value.items()) + "}"
-    if isinstance(value, list | tuple):
-        return "[" + ", ".join(flow(one) for one in value) + "]"
-    return "true" if value is True else "false" if value is False else str(value)

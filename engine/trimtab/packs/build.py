@@ -72,12 +72,11 @@ class StageMaker:
         if "text" not in raw:
             return None
         place = (*self.where, *where, "text")
-        pos = self.context.resolved.where(place)
-        first = pos.line if pos.block else pos.line - 1
         try:
-            return self.context.renderer.text(raw["text"], pos.file, first)
+            return self.context.inline(place, raw["text"])
         except TemplateProblem as error:
-            self.context.report("template-syntax", error.message, pos.down(error.line - first), error.hint)
+            pos = self.context.resolved.where(place).down(error.line - self.context.lines_before(place))
+            self.context.report("template-syntax", error.message, pos, error.hint)
             return self.context.renderer.text("")
 
     def template(self, name: str, *where: str | int) -> Text:

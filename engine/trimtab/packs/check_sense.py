@@ -17,6 +17,8 @@ REPEATING = ("before_request", "after_response", "tool_result")
 UNITS = frozenset({"tokens", "messages", "rounds", "turns"})
 STANDING = frozenset({"caller", "model", "settings", "event", "measured"})
 """Entries that don't change from call to call: beside them a single trigger decides alone."""
+MARKS = 4
+"""Cache marks the API takes in one request."""
 WORLDS = (
     (8_000, 2_000),
     (32_000, 8_000),
@@ -147,40 +149,50 @@ def _value(context: Context, quantity: Quantity, window: float, max_output: floa
 
 def keys_go_together(context: Context) -> None:
     """Keys whose meaning rests on another key of the stage."""
+    by_kind = {"attach": _attach, "summarize": _summarize, "replace": _replace, "cache_marks": _cache_marks}
     for stage in context.stages:
-        data, where = stage.data, stage.where
-        if stage.kind == "attach":
-            _attach(context, stage)
-        elif stage.kind == "summarize":
-            if "spans" in data and "compose" in data:
-                context.report(
-                    "place",
-                    "`compose` does not go with `spans`: each span stands in its own place",
-                    (*where, "compose"),
-                    "remove one of them",
-                    on_key=True,
-                )
-            if "fit" in data and "spans" not in data:
-                context.report(
-                    "place",
-                    "a summary has `fit` only with `spans`",
-                    (*where, "fit"),
-                    "say how much stays with `keep`",
-                    on_key=True,
-                )
-            if "wait_seconds" in data and "notes" not in data:
-                context.report(
-                    "place",
-                    "`wait_seconds` is for `notes`",
-                    (*where, "wait_seconds"),
-                    "use `timeout_seconds` for the model's call",
-                    on_key=True,
-                )
-        elif stage.kind == "replace":
-            blocks = data["select"].get("blocks", []) if isinstance(data.get("select"), Mapping) else []
-            if "thinking" in blocks:
-                place = (*where, "select", "blocks", blocks.index("thinking"))
-                context.report("place", "thinking is never replaced", place, "remove it with a `drop` stage")
+        if stage.kind in by_kind:
+            by_kind[stage.kind](context, stage)
+
+
+def _replace(context: Context, stage: StageView) -> None:
+    blocks = stage.data["select"].get("blocks", [])
+    if "thinking" in blocks:
+        place = (*stage.where, "select", "blocks", blocks.index("thinking"))
+        context.report("place", "thinking is never replaced", place, "remove it with a `drop` stage")
+
+
+def _cache_marks(context: Context, stage: StageView) -> None:
+    marks = stage.data["marks"]
+    if (total := sum(mark.get("count", 1) for mark in marks)) > MARKS:
+        place = (*stage.where, "marks")
+        context.report(
+            "place", f"{total} cache marks; a request has {MARKS} at most", place, "lower a `count`"
+        )
+
+
+def _summarize(context: Context, stage: StageView) -> None:
+    data, where = stage.data, stage.where
+    if "spans" in data and "compose" in data:
+        message = "`compose` does not go with `spans`: each span stands in its own place"
+        context.report("place", message, (*where, "compose"), "remove one of them", on_key=True)
+    if "fit" in data and "spans" not in data:
+        hint = "say how much stays with `keep`"
+        context.report("place", "a summary has `fit` only with `spans`", (*where, "fit"), hint, on_key=True)
+    if "wait_seconds" in data and "notes" not in data:
+        hint = "use `timeout_seconds` for the model's call"
+        place = (*where, "wait_seconds")
+        context.report("place", "`wait_seconds` is for `notes`", place, hint, on_key=True)
+    parts = [part["part"] for part in data.get("compose", ())]
+    for part in ("head", "tail", "summary"):
+        if parts.count(part) > 1:
+            second = len(parts) - 1 - parts[::-1].index(part)
+            context.report(
+                "place", f"`{part}` stands twice", (*where, "compose", second, "part"), "keep one of them"
+            )
+    if parts and "summary" not in parts:
+        message = "`compose` has no part `summary`: what is written would be lost"
+        context.report("place", message, (*where, "compose"), "add {part: summary}", on_key=True)
 
 
 def _attach(context: Context, stage: StageView) -> None:

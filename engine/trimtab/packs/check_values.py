@@ -13,6 +13,7 @@ from .names import BUILT_IN_FACTS, HOST_FACTS, REMOVED, SIZES, variables
 from .nodes import Where
 from .problems import Position, did_you_mean, listed, near_or_all
 from .schema import vocabulary
+from .sources import shown_path
 
 _FOLDER = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*(?:/[A-Za-z0-9_][A-Za-z0-9_.-]*)*\Z")
 
@@ -78,11 +79,13 @@ def facts_can_be_read(context: Context) -> None:
 
 def templates_can_be_used(context: Context) -> None:
     """Templates exist, are read by the sandbox, and use variables their stage has."""
-    renderer = context.renderer
     for entry in context.of("template", "text"):
         stage = context.stage_at(entry.where)
         try:
-            text = renderer.template(entry.value) if entry.role == "template" else renderer.text(entry.value)
+            if entry.role == "template":
+                text = context.renderer.template(entry.value)
+            else:
+                text = context.inline(entry.where, entry.value)
         except TemplateProblem as error:
             _template_problem(context, entry.role, entry.value, entry.where, error)
             continue
@@ -102,8 +105,9 @@ def _template_problem(context: Context, role: str, value: str, where: Where, err
             _report_in_file(context, place, code, error.message, error.hint or _syntax_hint(error.message))
             return
     pos = context.resolved.where(where)
-    if role == "text" and (pos.block or error.line > 1):
-        pos = _word((pos.down(error.line), context.resolved.source(pos.down(error.line))), "")[0]
+    line = error.line - context.lines_before(where)
+    if role == "text" and (pos.block or (line > 1 and pos.width == 1)):
+        pos = _word((pos.down(line), context.resolved.source(pos.down(line))), "")[0]
     hint = error.hint or (_syntax_hint(error.message) if code == "template-syntax" else None)
     context.report(code, error.message, pos, hint)
 
@@ -121,7 +125,7 @@ def _in_file(context: Context, name: str, line: int) -> tuple[Position, str] | N
         if path.is_file():
             lines = path.read_text("utf-8", "replace").split("\n")
             shown = lines[line - 1] if 0 < line <= len(lines) else ""
-            return Position(str(path), line, 1, max(1, len(shown))), shown
+            return Position(shown_path(path), line, 1, max(1, len(shown))), shown
     return None
 
 
@@ -150,6 +154,7 @@ def _variables(
                 _report_in_file(context, _word(place, path), "template-variable", message, hint)
                 continue
         pos = context.resolved.where(where)
+        line -= context.lines_before(where)
         if not pos.block and line <= 1:
             at = text.source.find(path)
             context.report("template-variable", message, pos, hint, offset=max(0, at), width=len(path))

@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Any
 
 from ..policy.expressions import ExpressionError, Quantity, quantity
-from ..templating import Renderer
+from ..templating import Renderer, Text
 from .merge import stages_of
 from .nodes import Where
 from .problems import ERROR, Position, Problem, problem_at
@@ -44,6 +44,7 @@ class Context:
 
     def __post_init__(self) -> None:
         self._told: set[tuple[str, str, int, int]] = set()
+        self._inline: dict[tuple[str, int, int], Text] = {}
         self.problems = [each for each in self.problems if self._is_new(each)]
 
     def _is_new(self, problem: Problem) -> bool:
@@ -136,6 +137,19 @@ class Context:
     def renderer(self) -> Renderer:
         """Compiles the pack's templates, each file once."""
         return Renderer(self.resolved.folders)
+
+    def inline(self, where: Where, source: str) -> Text:
+        """The inline template at ``where``, compiled once. Raises TemplateProblem (line in the file)."""
+        pos = self.resolved.where(where)
+        key = (pos.file, pos.line, pos.column)
+        if key not in self._inline:
+            self._inline[key] = self.renderer.text(source, pos.file, self.lines_before(where))
+        return self._inline[key]
+
+    def lines_before(self, where: Where) -> int:
+        """The lines of the file before the text at ``where`` begins."""
+        pos = self.resolved.where(where)
+        return pos.line if pos.block else pos.line - 1
 
     @cached_property
     def settings(self) -> dict[str, bool | float | str]:

@@ -107,7 +107,8 @@ class Position:
         """The place of line ``line`` (from 1) of this scalar's text."""
         if self.block:
             return Position(self.file, self.line + line, 1)
-        return self if line <= 1 else Position(self.file, self.line + line - 1, 1)
+        # A quoted text on one line may hold line breaks of its own.
+        return self if line <= 1 or self.width > 1 else Position(self.file, self.line + line - 1, 1)
 
 
 @dataclass(frozen=True, slots=True)

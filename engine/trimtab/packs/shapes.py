@@ -13,6 +13,7 @@ from functools import cache
 from typing import Any, TypeAlias
 
 from .problems import did_you_mean, listed, near_or_all
+from .wording import flow, kind_of, unquoted
 
 Schema: TypeAlias = Mapping[str, Any]
 Where: TypeAlias = tuple[str | int, ...]
@@ -62,17 +63,6 @@ def check_shape(root: Schema, value: Any, schema: Schema | None = None, where: W
     return found
 
 
-def kind_of(value: Any) -> str:
-    """The value's type, in words."""
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, str):
-        return f"the text `{value}`" if len(value) <= 40 else "a text"
-    if isinstance(value, int | float):
-        return f"the number {value}"
-    return "a mapping" if isinstance(value, Mapping) else "a list" if isinstance(value, list) else "nothing"
-
-
 def has_type(value: Any, types: str | Sequence[str]) -> bool:
     """Whether the value is of one of these JSON types."""
     for name in (types,) if isinstance(types, str) else types:
@@ -92,17 +82,6 @@ def has_type(value: Any, types: str | Sequence[str]) -> bool:
 @cache
 def _compiled(pattern: str) -> re.Pattern[str]:
     return re.compile(pattern)
-
-
-def flow(value: Any) -> str:
-    """A value as one would write it in flow style."""
-    if isinstance(value, Mapping):
-        return "{" + ", ".join(f"{key}: {flow(each)}" for key, each in value.items()) + "}"
-    if isinstance(value, list):
-        return "[" + ", ".join(flow(each) for each in value) + "]"
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    return str(value)
 
 
 def _resolve(definitions: Schema, schema: Any) -> Schema:
@@ -208,7 +187,9 @@ def _wrong_type(schema: Schema, value: Any, where: Where, found: Shape) -> None:
         hint = f'quote it: "{flow(value)}"'
     elif examples := schema.get("examples"):
         hint = f"for example {flow(examples[0])}"
-    elif schema.get("title") and words:
+    elif isinstance(value, str) and has_type(unquoted(value), types or ()):
+        hint = f"write it without quotes: {value}"
+    elif words:
         hint = f"write {' or '.join(words)}"
     _add(found, "type", where, f"{_named(where)} needs {needed}, not {kind_of(value)}", hint)
 

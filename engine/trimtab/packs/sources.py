@@ -107,7 +107,7 @@ def find_pack(name: str | Path, beside: Path | None = None) -> Path:
     return path
 
 
-def _shown(path: Path) -> str:
+def shown_path(path: Path) -> str:
     """What problems call the file: shipped ones by their place below the data root, others as named."""
     root = data_root()
     return path.relative_to(root).as_posix() if path.is_relative_to(root) else str(path)
@@ -128,7 +128,7 @@ class _Chain:
         place = path.resolve()
         if place in self.done:
             return self.done[place]
-        document = read_document(path, _shown(path))
+        document = read_document(path, shown_path(path))
         self.documents[document.path] = document
         admit(document)
         self.open.append(place)
@@ -182,7 +182,7 @@ def resolve(name: str | Path, overrides: Sequence[tuple[str, str]] = ()) -> Reso
     chain = _Chain()
     root = chain.read(path)
     return finish(
-        _shown(path),
+        shown_path(path),
         root,
         chain.documents,
         [*chain.folders, data_root() / TEMPLATES],

@@ -102,8 +102,9 @@ class Protection:
                 last = None if what is Mark.ORIGINAL else what
         if last is None:
             return False
-        author = self._author.get(spot, "")
-        return author == self._stage or self._placeholder(author)
+        author = self._author.get(spot)
+        # Nobody: a repair of ids, which leaves what the block says.
+        return author is not None and (author == self._stage or self._placeholder(author))
 
 
 OPAQUE = frozenset({"server_tool_use", "mcp_tool_use", "compaction", "container_upload"})

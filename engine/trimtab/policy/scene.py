@@ -68,7 +68,7 @@ class Proposed:
 class Scene:
     """One view in one run. The interpreter sets ``stage``, ``chosen``, ``failure`` and ``proposal`` as it goes on.
 
-    ``ceiling``: tokens over which nothing may push the view again in this run, or None.
+    ``ceilings``: triggers and sizes from which stages of this run brought the view down.
     """
 
     event: str
@@ -90,7 +90,7 @@ class Scene:
     protect: Callable[[Scene], Protection]
     cut_places: Callable[[View], bytearray]
     refusal: Refusal | None = None
-    ceiling: float | None = None
+    ceilings: Sequence[tuple[float, float]] = ()
     stage: Stage = field(default_factory=lambda: Stage("", ""))
     chosen: Any = None
     failure: str | None = None
@@ -115,6 +115,11 @@ class Scene:
         if then is not None:
             anchor = Anchor(then.prompt, then.estimate, kept_of(then, view, self.overhead_estimate))
         return figure(now, anchor, self.factor)
+
+    @property
+    def ceiling(self) -> float | None:
+        """Tokens below which the view must stay in this run, after what was freed; None: nothing was."""
+        return min((limit if self.tokens < limit else before for limit, before in self.ceilings), default=None)
 
     @property
     def overhead(self) -> float:

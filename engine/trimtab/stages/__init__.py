@@ -8,14 +8,16 @@ from .drop import Drop
 from .first_of import FirstOf
 from .guard import Guard
 from .replace import Replace
+from .summarize import Summarize
 
 KINDS: dict[str, type[Kind]] = {
     "replace": Replace,
     "drop": Drop,
+    "summarize": Summarize,
     "attach": Attach,
     "guard": Guard,
     "first_of": FirstOf,
 }
 """What ``kind`` may name in a pack."""
 
-__all__ = ["KINDS", "Attach", "Drop", "FirstOf", "Guard", "Replace"]
+__all__ = ["KINDS", "Attach", "Drop", "FirstOf", "Guard", "Replace", "Summarize"]

@@ -15,6 +15,12 @@ from ._preview import Count, head_end, tail_start
 LEAST_TOKENS = 100
 """A text cut to fewer tokens says too little to be worth its room: then it is left out."""
 
+CUTTINGS = 8
+"""Tries to cut a text so that head, note and tail together keep the limit."""
+HEAD = 2 / 3
+"""Share of a cut text that is its head: the end of a file or an output is worth more than its middle."""
+NOTE_TOKENS, NOTE_CHARS = 16, 48
+
 
 @dataclass(frozen=True, slots=True)
 class Limits:
@@ -60,19 +66,32 @@ class Limits:
         chars = min(self.chars, self.chars_each)
         if tokens < LEAST_TOKENS or chars < 4 * LEAST_TOKENS:
             return None
-        # The note between counts, too; 16 tokens and 48 characters are more than it ever takes.
-        tokens, chars = tokens - 16, chars - 48
-        share = 1.0 if head_only else 2 / 3
-        end = min(
-            head_end(text, "tokens", tokens * share, count), head_end(text, "chars", chars * share, count)
-        )
-        rest = 1 - share
-        start = max(
-            tail_start(text, "tokens", tokens * rest, count), tail_start(text, "chars", chars * rest, count)
-        )
-        start = max(start, end)
-        note = f"\n[… {start - end} characters left out …]\n" if start > end else ""
-        return text[:end] + note + text[start:]
+        wanted = tokens
+        for _ in range(CUTTINGS):
+            part = _cut(text, wanted, chars, 1.0 if head_only else HEAD, count)
+            size = count(part)
+            if size <= tokens and len(part) <= chars:
+                return part
+            # An estimate of the parts may be less than that of the whole.
+            wanted -= max(size - tokens, 1) + wanted / 50
+        return None
+
+
+def _cut(text: str, tokens: float, chars: float, share: float, count: Count) -> str:
+    # The note between counts, too: it never takes more than this.
+    tokens, chars = tokens - NOTE_TOKENS, chars - NOTE_CHARS
+
+    def least(part: float) -> tuple[int, int]:
+        """Ends of a head and starts of a tail that take this share of both limits."""
+        by_tokens, by_chars = part * min(tokens, len(text)), part * min(chars, len(text))
+        head = min(head_end(text, "tokens", by_tokens, count), head_end(text, "chars", by_chars, count))
+        tail = max(tail_start(text, "tokens", by_tokens, count), tail_start(text, "chars", by_chars, count))
+        return head, tail
+
+    end = least(share)[0]
+    start = max(end, least(1 - share)[1])
+    note = f"\n[… {start - end} characters left out …]\n" if start > end else ""
+    return text[:end] + note + text[start:]
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,7 +23,7 @@ def append_to_each(scene: Scene, entries: Sequence[Entry], select: Selector | No
     fixed = [text.render(common[at]) if text.variables <= COMMON else None for at, text in enumerate(texts)]
     done = _done(scene)
     edits: list[Rewrite] = []
-    matched = 0
+    matched = added = 0
     for index in sorted({one.index for one in candidates(scene, select).candidates}):
         item = scene.view.items[index]
         matched += 1
@@ -39,12 +39,15 @@ def append_to_each(scene: Scene, entries: Sequence[Entry], select: Selector | No
         ]
         tail = "\n".join(part for part in parts if part)
         if tail:
+            added += scene.count(tail) + 1
             block = scene.view.block(index, place)
             edits.append(Rewrite((scene.view.spot(index, place),), _appended(block, tail)))
-    reason = None
     if not edits:
-        reason = "every message selected has it" if matched else "no message matches"
-    return Proposal(tuple(edits), items=len(edits), reason=reason)
+        return Proposal(reason="every message selected has it" if matched else "no message matches")
+    ceiling = scene.ceiling
+    if ceiling is not None and scene.tokens < ceiling <= scene.tokens + scene.factor * added:
+        return Proposal(reason="the view would be over a trigger again", remarks={"left_out": len(edits)})
+    return Proposal(tuple(edits), items=len(edits))
 
 
 def _done(scene: Scene) -> set[int]:

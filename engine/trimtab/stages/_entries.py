@@ -10,7 +10,7 @@ from ..effects import Core
 from ..facts.book import hashable
 from ..policy.maker import Maker
 from ..policy.scene import Scene
-from ..templating import Text, mark
+from ..templating import Text, fence, mark
 from ._budget import Budget, Limits
 from ._records import CONTENTS, Content, content_of
 from ._told import Told
@@ -94,7 +94,7 @@ def _alone(scene: Scene, entry: Entry, told: Told, limits: Limits) -> Said:
     text = entry.text.render(variables(scene, entry.text, {"items": [], "added": [], "removed": []}))
     if not text.strip() or (entry.repeat in ("changed", "delta") and told.digest == mark([text])):
         return said
-    if not limits.allows(scene.count(text), len(text)):
+    if limits.items < 1 or not limits.allows(scene.count(text), len(text)):
         said.left_out.append("the text: no room")
         return said
     said.text, said.items = text, 1
@@ -189,7 +189,7 @@ class _Fact:
         return self.scene.count(text), len(text)
 
     def text(self, picked: _Picked) -> str:
-        """What the entry's template makes of it; without one, its contents or main fields, one a line."""
+        """What the entry's template makes of it; without one, main fields and contents, fenced."""
         delta = self.entry.repeat == "delta"
         own = {
             "items": picked.items,
@@ -198,8 +198,14 @@ class _Fact:
         }
         if self.entry.text is not None:
             return self.entry.text.render(variables(self.scene, self.entry.text, own))
-        lines = [str(item["content"] or item.get(self.main, "")) for item in picked.items]
-        return "\n".join([*lines, *(f"no longer: {key}" for key in self.gone)])
+        lines: list[str] = []
+        marked = mark(str(item["content"]) for item in picked.items)
+        for item in picked.items:
+            if item["content"] is None or self.main not in CONTENTS:
+                lines.append(_name(item, self.main))
+            if item["content"] is not None:
+                lines.append(fence(item["content"], marked))
+        return "\n".join([*lines, *(f"no longer: {_name({self.main: key}, self.main)}" for key in self.gone)])
 
     def told(self, picked: _Picked, text: str) -> dict[str, Any]:
         """What to remember of it."""
@@ -230,7 +236,7 @@ def _of_records(
             said.told = fact.told(picked, text)
             return said
         # What the template puts around the items counts, too: the items get so much less.
-        room = room.less(max(0, over[0]), max(0, over[1]), 0)
+        room = room.less(max(0, over[0]) * 1.1, max(0, over[1]), 0)
     said.left_out = _few([_name(record, fact.main) for _, record in fact.due])
     return said
 

@@ -14,15 +14,21 @@ from ..policy.maker import Maker
 from ..policy.scene import Scene
 from ._digest import PROBLEMS, STOPPED
 
-_CALL = re.compile(r"\s*(?:```\w*\s*)?(?:<(?:\w+:)?(?:function_calls?|tool_calls?|tool_use|invoke)\b|\{\s*\"type\"\s*:\s*\"tool_use\")")
+_CALL = re.compile(
+    r"\s*(?:```\w*\s*)?(?:<(?:\w+:)?(?:function_calls?|tool_calls?|tool_use|invoke)\b|\{\s*\"type\"\s*:\s*\"tool_use\")"
+)
 """An answer that begins like this is a call written out as text."""
-_MARKUP = re.compile(r"^[\s#*_>`~<\[({/\\|+-]*(?:\(?(?:\d{1,3}|[a-zA-Z]|[ivxIVX]{1,5})[.):]\s*)*[\s#*_>`~<\[({/\\|+-]*")
-_HEADING_END = re.compile(r"^[\s*_`~>\])}/|]*(?:$|[:.,;(\u2013\u2014\uff1a-])")
+_MARKUP = re.compile(
+    r"^[\s#*_>`~<\[({/\\|+-]*(?:\(?(?:\d{1,3}|[a-zA-Z]|[ivxIVX]{1,5})[.):]\s*)*[\s#*_>`~<\[({/\\|+-]*"
+)
+_HEADING_END = re.compile(r"^[\s*_`~>\])}/|]*(?:$|[:.(\u2013\u2014\uff1a]|-(?:\s|$))")
 
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """Why a text cannot be used: a reason of LANGUAGE §9, and in words. ``excess``: tokens too many, if known."""
+    """Why a text cannot be used: a reason of LANGUAGE §9, and in words. ``excess``: tokens too many, if
+    known.
+    """
 
     reason: str
     message: str
@@ -31,7 +37,9 @@ class Refused:
 
 @dataclass(frozen=True, slots=True)
 class Expects:
-    """``missing`` of the ``sections`` are forgiven; ``min_chars`` and ``max_tokens`` bound the text's length."""
+    """``missing`` of the ``sections`` are forgiven; ``min_chars`` and ``max_tokens`` bound the text's
+    length.
+    """
 
     extract: str | None = None
     strip: tuple[str, ...] = ()
@@ -78,7 +86,9 @@ class Expects:
             return short
         tokens = scene.count(text)
         if tokens >= room:
-            return Refused("larger", f"the text has {tokens} tokens; what it replaces would leave room for {int(room)}")
+            return Refused(
+                "larger", f"the text has {tokens} tokens; what it replaces would leave room for {int(room)}"
+            )
         return text
 
     def _text(self, text: str) -> str | Refused:
@@ -104,7 +114,9 @@ class Expects:
     def _length(self, text: str, scene: Scene) -> Refused | None:
         least = 0.0 if self.min_chars is None else self.min_chars.value(scene.name)
         if len(text) < least:
-            return Refused("invalid", f"the text has {len(text)} characters; {int(least)} are expected at least")
+            return Refused(
+                "invalid", f"the text has {len(text)} characters; {int(least)} are expected at least"
+            )
         most = math.inf if self.max_tokens is None else self.max_tokens.value(scene.name)
         if most < math.inf and (tokens := scene.count(text)) > most:
             return Refused("invalid", f"the text has {tokens} tokens; {int(most)} are allowed")
@@ -122,7 +134,9 @@ def _opening(text: str, tag: str, start: int = 0) -> re.Match[str] | None:
     """Where a tag is opened: at the beginning of a line, else anywhere (models put words in front of it)."""
     name = re.escape(tag)
     at_line = re.compile(rf"^[ \t]*<{name}(?:\s[^<>]*)?>", re.IGNORECASE | re.MULTILINE)
-    return at_line.search(text, start) or re.compile(rf"<{name}(?:\s[^<>]*)?>", re.IGNORECASE).search(text, start)
+    return at_line.search(text, start) or re.compile(rf"<{name}(?:\s[^<>]*)?>", re.IGNORECASE).search(
+        text, start
+    )
 
 
 def _closing(tag: str) -> re.Pattern[str]:
@@ -133,12 +147,14 @@ def stripped(text: str, tag: str, extract: str | None) -> str:
     """The text without its scratch parts ``<tag> … </tag>``, closed or not.
 
     Only a tag that opens a line counts, and none behind the opening of ``extract``: what a text quotes stays.
-    A part ends where its closing tag is followed by the wrapper, else at its first closing tag; without one at the
-    wrapper, else with the text.
+    A part ends where its closing tag is followed by the wrapper, else at its first closing tag; without one
+    at the wrapper, else with the text.
     """
     name = re.escape(tag)
     opens = re.compile(rf"^[ \t]*<{name}(?:\s[^<>]*)?>", re.IGNORECASE | re.MULTILINE)
-    wrapper = None if extract is None else re.compile(rf"^[ \t]*<{re.escape(extract)}(?:\s[^<>]*)?>", re.I | re.M)
+    wrapper = (
+        None if extract is None else re.compile(rf"^[ \t]*<{re.escape(extract)}(?:\s[^<>]*)?>", re.I | re.M)
+    )
     position = 0
     while (begin := opens.search(text, position)) is not None:
         first = wrapper.search(text, position) if wrapper is not None else None
@@ -167,7 +183,9 @@ def _plain(text: str) -> str:
 
 
 def heading(text: str, section: str) -> tuple[int, int] | None:
-    """Start and end of the line that is the heading of a section, in any case and markup; None if there is none."""
+    """Start and end of the line that is the heading of a section, in any case and markup; None if there is
+    none.
+    """
     wanted = _plain(section)
     at = 0
     for line in text.splitlines(keepends=True):

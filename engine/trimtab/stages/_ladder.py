@@ -19,7 +19,8 @@ MAX_TIMES = 1000
 
 @dataclass(frozen=True, slots=True)
 class Removal:
-    """So much of ``rounds messages tool_results`` from one end or the middle, by ``share``, ``count`` or ``tokens``.
+    """So much of ``rounds messages tool_results`` from one end or the middle, by ``share``, ``count`` or
+    ``tokens``.
 
     ``excess``: what the error reports counts instead, if it reports anything.
     """
@@ -33,7 +34,9 @@ class Removal:
 
 @dataclass(frozen=True, slots=True)
 class Rung:
-    """Applied to the plain input after a failure for one of ``reasons``; ``times`` repeats it on its own outcome."""
+    """Applied to the plain input after a failure for one of ``reasons``; ``times`` repeats it on its own
+    outcome.
+    """
 
     reasons: frozenset[str]
     removal: Removal | None
@@ -82,9 +85,7 @@ class Rung:
         return material if material.entries else None
 
 
-def build_clips(
-    raw: Mapping[str, Any], make: Maker, *where: str | int
-) -> Mapping[str, tuple[str, Quantity]]:
+def build_clips(raw: Mapping[str, Any], make: Maker, *where: str | int) -> Mapping[str, tuple[str, Quantity]]:
     """``{kind: {unit: amount}}``, with the amounts read."""
     return {
         kind: (unit, make.quantity(amount, *where, kind, unit))
@@ -172,7 +173,9 @@ def _share(entry: Entry, number: int) -> int:
 
 
 def _empty(scene: Scene, material: Material, places: set[Place]) -> Material:
-    where = iter([(at, number) for at, one in enumerate(material.entries) for number in range(len(one.blocks))])
+    where = iter(
+        [(at, number) for at, one in enumerate(material.entries) for number in range(len(one.blocks))]
+    )
 
     def change(block: Block) -> Block | None:
         return emptied(block) if next(where) in places else block

@@ -22,14 +22,18 @@ Count = Callable[[str], int]
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """The most that is shown of one kind of block, in ``chars bytes lines tokens``, or ``share`` of the longest."""
+    """The most that is shown of one kind of block, in ``chars bytes lines tokens``, or ``share`` of the
+    longest.
+    """
 
     unit: str
     amount: float
 
 
 class Entry:
-    """One message: its place in the view, its item, and the blocks that are shown of it (None: all of them)."""
+    """One message: its place in the view, its item, and the blocks that are shown of it (None: all of
+    them).
+    """
 
     __slots__ = ("_shown", "index", "item", "tokens")
 
@@ -46,13 +50,15 @@ class Entry:
     @property
     def message(self) -> Message:
         """The message with these blocks; the item's own if nothing is different."""
-        return self.item.message if self._shown is None else {**self.item.message, "content": list(self._shown)}
+        return (
+            self.item.message if self._shown is None else {**self.item.message, "content": list(self._shown)}
+        )
 
 
 @dataclass(frozen=True, slots=True)
 class Material:
-    """Entries in view order. ``changed``: it is no longer a plain prefix of the view; ``emptied`` counts results
-    whose content was taken out.
+    """Entries in view order. ``changed``: it is no longer a plain prefix of the view; ``emptied`` counts
+    results whose content was taken out.
     """
 
     entries: tuple[Entry, ...]
@@ -73,7 +79,9 @@ class Material:
 
 
 def gather(scene: Scene, start: int, stop: int, *, originals: bool, previous: bool) -> Material:
-    """View items ``[start, stop)``; with ``originals`` as they came, without ``previous`` less earlier summaries."""
+    """View items ``[start, stop)``; with ``originals`` as they came, without ``previous`` less earlier
+    summaries.
+    """
     entries: list[Entry] = []
     changed = False
     for index in range(start, stop):
@@ -93,7 +101,10 @@ def _redacted(scene: Scene, serial: int) -> bool:
     """Whether a stage has taken parts out of the message by a pattern: nobody is shown those again."""
     by_id, authors = scene.history.index.by_id, scene.history.history.touched_by
     for spot, stage in authors.items():
-        if spot[0] == serial and getattr(by_id[stage].params if stage in by_id else None, "pattern", None) is not None:
+        if (
+            spot[0] == serial
+            and getattr(by_id[stage].params if stage in by_id else None, "pattern", None) is not None
+        ):
             return True
     return False
 
@@ -170,12 +181,17 @@ def media_name(block: Mapping[str, Any]) -> str:
 
 
 def clipped(scene: Scene, material: Material, limits: Mapping[str, Limit]) -> Material:
-    """Texts, results and arguments cut to their limits; thinking over its limit goes, for signed text is whole."""
+    """Texts, results and arguments cut to their limits; thinking over its limit goes, for signed text is
+    whole.
+    """
     if not limits:
         return material
     count = scene.count
     longest = {
-        kind: max([_length(block) for entry in material.entries for block in entry.blocks if _is(block, kind)] or [0])
+        kind: max(
+            [_length(block) for entry in material.entries for block in entry.blocks if _is(block, kind)]
+            or [0]
+        )
         for kind, limit in limits.items()
         if limit.unit == "share"
     }
@@ -244,7 +260,8 @@ def fits(text: str, limit: Limit, count: Count) -> bool:
 
 
 def cut(text: str, limit: Limit, count: Count) -> str:
-    """A text within a limit: two thirds from its head, the rest from its tail, and what is left out in between.
+    """A text within a limit: two thirds from its head, the rest from its tail, and what is left out in
+    between.
 
     The note about what is left out is not counted.
     """

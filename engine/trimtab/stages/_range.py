@@ -19,8 +19,8 @@ Part = tuple[int, int]
 class Range:
     """The ``parts`` of the view that go, in order; protected messages between them stay.
 
-    ``direction`` is ``whole``, ``from`` (what is before stays) or ``up_to`` (what is behind stays). ``reason`` says
-    why there is no part; ``held_by`` what ended the range at each side.
+    ``direction`` is ``whole``, ``from`` (what is before stays) or ``up_to`` (what is behind stays).
+    ``reason`` says why there is no part; ``held_by`` what ended the range at each side.
     """
 
     parts: tuple[Part, ...]
@@ -49,6 +49,7 @@ def find_range(scene: Scene) -> Range:
     cuts = scene.cuts()
     legal = _legal(scene, cuts)
     asked = _asked(scene, legal)
+    held: tuple[str, ...]
     if isinstance(asked, str):
         return Range((), reason=asked)
     head = leading(view.items)
@@ -58,7 +59,7 @@ def find_range(scene: Scene) -> Range:
         kept = keep_range(scene, scene.stage.keep, scene.stage.cut_at, cuts)
         start, stop, held = kept.start, kept.stop, kept.held_by
     direction = _direction(start, stop, head, len(view.items))
-    open_from = _open_round(view)
+    open_from = open_round(view)
     if stop > open_from:
         stop, held = _before(legal, open_from), (*held, "the open round")
     stop, pending = _without_pending(view, legal, start, stop)
@@ -76,7 +77,8 @@ def _legal(scene: Scene, cuts: bytearray) -> list[bool]:
     items = scene.view.items
     turns = scene.stage.cut_at == "turns"
     return [
-        bool(cuts[at]) and (not turns or at in (0, len(items)) or is_genuine(items[at])) for at in range(len(cuts))
+        bool(cuts[at]) and (not turns or at in (0, len(items)) or is_genuine(items[at]))
+        for at in range(len(cuts))
     ]
 
 
@@ -132,7 +134,7 @@ def _direction(start: int, stop: int, head: int, length: int) -> str:
     return "from" if start > head else "whole"
 
 
-def _open_round(view: View) -> int:
+def open_round(view: View) -> int:
     """Where the round begins whose calls can still get a result; the end of the view if there is none."""
     waiting = view.open_calls
     if not waiting:
@@ -141,11 +143,6 @@ def _open_round(view: View) -> int:
     while at and view.items[at - 1].role == "assistant":
         at -= 1
     return at
-
-
-def open_round(view: View) -> int:
-    """Position of the first message of the open round; the end of the view if there is none."""
-    return _open_round(view)
 
 
 def last_user(view: View, start: int, stop: int) -> int | None:
@@ -210,12 +207,14 @@ def _parts(start: int, stop: int, cuts: bytearray, protected: Callable[[int], bo
 
 def made_here(scene: Scene) -> frozenset[int]:
     """Serials of all messages that edits brought in."""
-    edits = [edit for _, edit in (*scene.overlay.splices, *scene.overlay.inserts)]
-    return frozenset(new.serial for edit in edits for new in edit.items)
+    splices = [new.serial for _, splice in scene.overlay.splices for new in splice.items]
+    return frozenset(splices).union(new.serial for _, insert in scene.overlay.inserts for new in insert.items)
 
 
 def holds_new(scene: Scene, parts: Iterable[Part]) -> bool:
-    """Whether anything in the parts came from the host: not only summaries, attachments and copies of ours."""
+    """Whether anything in the parts came from the host: not only summaries, attachments and copies of
+    ours.
+    """
     made = made_here(scene)
     items = scene.view.items
     return any(
@@ -228,7 +227,8 @@ def holds_new(scene: Scene, parts: Iterable[Part]) -> bool:
 def pieces(scene: Scene, parts: Iterable[Part], rounds: int) -> list[Part]:
     """The parts cut into consecutive pieces of so many rounds; earlier summaries are left where they stand.
 
-    The last piece of a part may be shorter; one without a word of the assistant, or with nothing new, is none.
+    The last piece of a part may be shorter; one without a word of the assistant, or with nothing new, is
+    none.
     """
     items, cuts = scene.view.items, scene.cuts()
     found: list[Part] = []
@@ -254,3 +254,8 @@ def _pieces(view: View, start: int, stop: int, rounds: int, cuts: bytearray) -> 
             found.append((at, end))
             at = end
     return found
+
+
+def has_tail(scene: Scene, place: Range) -> bool:
+    """Whether messages behind the range stay."""
+    return place.stop < len(scene.view.items)

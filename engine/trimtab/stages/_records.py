@@ -15,7 +15,7 @@ from ..policy.scene import Scene
 
 READ_LIMIT = 4_000_000
 """Bytes read of one file: more than any budget lets through."""
-DIFF_LINES = 10_000
+DIFF_LINES = 5_000
 """Files with more lines are not compared: the time grows with the square of what differs."""
 CONTENTS = frozenset({"text", "content", "diff"})
 """Fields of a record that hold its content: they show no more of it than may be shown."""

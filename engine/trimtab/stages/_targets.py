@@ -143,12 +143,12 @@ def as_json(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, indent=1, default=str)
 
 
-def targets(scene: Scene) -> list[Target]:
-    """The blocks of the chosen candidates; of a chosen message those that hold words or media."""
+def targets(scene: Scene, calls: bool = False) -> list[Target]:
+    """Blocks of the chosen candidates; of a chosen message those with words or media, with ``calls`` all."""
     found: list[Target] = []
     for candidate in scene.chosen.candidates:
         if candidate.block is None:
-            found.extend(_of_message(scene, candidate))
+            found.extend(_of_message(scene, candidate, REPLACEABLE if calls else OF_MESSAGES))
             continue
         content = candidate.item.message.get("content")
         if type(content) is list:
@@ -160,11 +160,11 @@ def targets(scene: Scene) -> list[Target]:
     return found
 
 
-def _of_message(scene: Scene, candidate: Candidate) -> Iterator[Target]:
+def _of_message(scene: Scene, candidate: Candidate, kinds: frozenset[str]) -> Iterator[Target]:
     item = candidate.item
     protected = scene.protection()
     for number, data in enumerate(blocks_of(item.message)):
-        if data.get("type") in OF_MESSAGES and not protected.block(candidate.index, number):
+        if data.get("type") in kinds and not protected.block(candidate.index, number):
             part = Candidate(candidate.index, number, item, item.chars[number], item.tokens[number])
             yield Target(scene, part, number, data)
 

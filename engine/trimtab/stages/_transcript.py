@@ -1,4 +1,6 @@
-"""Messages as a text for a writer to read: who said what, calls and results, media as names; no signatures, no marks."""
+"""Messages as a text for a writer to read: who said what, calls and results, media as names; no signatures,
+no marks.
+"""
 
 from __future__ import annotations
 
@@ -12,8 +14,8 @@ from ..conversation.view import is_media
 from ._material import Entry, media_name
 
 _LABEL = re.compile(
-    r"^(?=[ \t]*\[(?:user|assistant|system|command|earlier summary|attachment|note|reminder|context|example|result"
-    r"|error)\b[^\]\n]*\][ \t]*$)",
+    r"^(?=[ \t]*\[(?:user|assistant|system|command|earlier summary|attachment|note|reminder|context|example"
+    r"|result|error)\b[^\]\n]*\][ \t]*$)",
     re.IGNORECASE | re.MULTILINE,
 )
 """Where a line begins that could pass for one of our labels."""
@@ -33,7 +35,9 @@ LABELS: Mapping[str, str] = {
 
 
 def transcript(entries: Sequence[Entry]) -> str:
-    """The entries in order. Each part stands behind a label in brackets; lines in it that look like one are escaped."""
+    """The entries in order. Each part stands behind a label in brackets; lines in it that look like one are
+    escaped.
+    """
     names: dict[str, str] = {}
     parts: list[str] = []
     label = ""

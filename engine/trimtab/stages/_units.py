@@ -55,16 +55,20 @@ def message_units(scene: Scene) -> list[MessageUnit]:
     cuts = scene.cuts()
     protected = scene.protection()
     staying = _staying(scene)
+    inserted = {new.serial for _, insert in scene.overlay.inserts for new in insert.items}
     found: list[MessageUnit] = []
+
+    def stays(at: int) -> bool:
+        # What a stage inserted inside a round goes with it, as it does behind one.
+        return (at, None) in staying or (items[at].serial not in inserted and protected.message(at))
+
     stop = 0
     refused = True
     for candidate in scene.chosen.candidates:
         if candidate.index >= stop:
             start, stop = _piece(scene, cuts, candidate.index)
             members = range(start, stop)
-            refused = not (cuts[start] and cuts[stop]) or any(
-                (at, None) in staying or protected.message(at) for at in members
-            )
+            refused = not (cuts[start] and cuts[stop]) or any(stays(at) for at in members)
             if not refused:
                 tokens = sum([items[at].total for at in members])
                 chars = sum([sum(items[at].chars) for at in members])

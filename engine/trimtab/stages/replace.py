@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 from ..conversation.edits import Rewrite, Spot
 from ..effects import Effect, put
 from ..policy.evaluation import NoValue
+from ..policy.gates import Best, possible
 from ..policy.maker import Maker
 from ..policy.narrowing import narrow, size_of_view
 from ..policy.proposal import ModelCall, Proposal
@@ -77,7 +78,8 @@ class Replace:
             return failed(problem)
 
     def _replace(self, scene: Scene, filler: Filler) -> Generator[Effect, Any, Proposal]:
-        found = targets(scene)
+        # With a pattern arguments are safe to work on, and a secret must not survive in them.
+        found = targets(scene, calls=self.pattern is not None)
         exempt = 0
         if self.store is not None:
             files = stored_files(scene)
@@ -85,6 +87,8 @@ class Replace:
             exempt = len(found) - len(kept)
             found = kept
         chosen = self._narrow(scene, filler, found)
+        if self.digest is not None and not _worth_asking(scene, chosen):
+            return Proposal(refused=True, reason="accept cannot hold, whatever the digests say")
         edits: dict[Any, tuple[list[Spot], Mapping[str, Any]]] = {}
         stored: dict[Spot, str] = {}
         calls: list[ModelCall] = []
@@ -128,9 +132,12 @@ class Replace:
             remarks["reads_of_stored_files"] = exempt
         reason = None
         if not count:
-            reason = "no text would be smaller than what it replaces" if unused else "nothing to replace"
-            if exempt and not unused:
-                reason = "all that is left are reads of stored files"
+            if unused:
+                reason = "no text would be smaller than what it replaces"
+            elif exempt and not found:
+                reason = "all that matches are reads of stored files"
+            else:
+                reason = "everything fits" if found else "nothing that can be replaced"
         return Proposal(
             tuple(Rewrite(tuple(spots), change_set) for spots, change_set in edits.values()),
             items=count,
@@ -176,3 +183,11 @@ class Replace:
             lookup=scene.name,
         )
         return [by_place[taken.index, taken.block or 0] for taken in narrowed.taken]
+
+
+def _worth_asking(scene: Scene, chosen: list[Target]) -> bool:
+    """Whether ``accept`` could hold if all that is chosen went and nothing took its place."""
+    freed = Freed(scene)
+    tokens = sum(freed.tokens(target.item, target.tokens, 0) for target in chosen)
+    size = sum(target.size("bytes") for target in chosen)
+    return possible(scene.stage.accept, scene, Best(tokens, size, len(chosen)))

@@ -1,0 +1,261 @@
+"""Writes the reference pages from what the engine itself says: nothing in them is kept by hand.
+
+python docs/generate.py            write the pages anew
+python docs/generate.py --check    exit 1 if a page differs
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+FOLDER = Path(__file__).resolve().parent
+ROOT = FOLDER.parent
+sys.path.insert(0, str(ROOT / "engine"))
+
+import click  # noqa: E402  # the checkout's engine comes first on the path
+
+from trimtab.commands.group import COMMANDS, trimtab  # noqa: E402
+from trimtab.commands.kinds import common_keys, default, describe, meaning, own_keys, required  # noqa: E402
+from trimtab.commands.show import flow  # noqa: E402
+from trimtab.packs.load import known_kinds  # noqa: E402
+from trimtab.packs.problems import CODES, SILENCEABLE  # noqa: E402
+from trimtab.packs.schema import KINDS, pack_schema  # noqa: E402
+from trimtab.policy.expressions import FUNCTIONS, RESERVED  # noqa: E402
+from trimtab.policy.metrics import METRICS  # noqa: E402
+from trimtab.policy.values import COMPARISONS  # noqa: E402
+
+FORMS = {"number": "comparisons", "text": "a list of globs", "boolean": "`true` or `false`"}
+RAISED = "`on_failure: raise`, a request left invalid"
+NOTE = "<!-- Written by docs/generate.py from the engine; changes by hand are lost. -->\n"
+
+
+def cell(text: object) -> str:
+    """A text as a cell of a table."""
+    return str(text).replace("|", "\\|").replace("\n", " ")
+
+
+def code(names: Iterable[str]) -> str:
+    """Names as code, sorted."""
+    return ", ".join(f"`{name}`" for name in sorted(names))
+
+
+def table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+    """A table of Markdown."""
+    lines = [f"| {' | '.join(columns)} |", f"|{'---|' * len(columns)}"]
+    lines += [f"| {' | '.join(cell(one) for one in row)} |" for row in rows]
+    return "\n".join(lines) + "\n"
+
+
+def page(title: str, *parts: str) -> str:
+    """A whole page."""
+    return "\n".join([f"# {title}\n", NOTE, *parts]).rstrip() + "\n"
+
+
+def kinds() -> str:
+    """Every kind with its keys."""
+    known = known_kinds()
+    overview = [
+        (f"[{kind}](#{kind})", "yes" if kind in known else "checked, not run yet", describe(kind))
+        for kind in KINDS
+    ]
+    common = [
+        (f"`{key}`", "one of those above" if key == "kind" else meaning(spec), shown(spec))
+        for key, spec in common_keys("replace")
+    ]
+    parts = [
+        table(("kind", "runs in this version", "what it does"), overview),
+        "## Keys of every stage\n",
+        table(("key", "meaning", "default"), common),
+    ]
+    for kind in KINDS:
+        need = required(kind)
+        rows = [
+            (f"`{key}`", "yes" if key in need else "", meaning(spec), shown(spec))
+            for key, spec in own_keys(kind)
+        ]
+        example = pack_schema()["definitions"][f"stage-{kind}"].get("examples", [])
+        parts += [f"## {kind}\n", describe(kind) + "\n"]
+        parts.append(table(("key", "required", "meaning", "default"), rows))
+        parts += [f"```yaml\n{flow(one)}\n```\n" for one in example[:1]]
+    return page("Kinds of stages", *parts)
+
+
+def shown(spec: Mapping[str, Any]) -> str:
+    """The default as code."""
+    text = default(spec)
+    return f"`{text}`" if text else ""
+
+
+def metrics() -> str:
+    """Every metric."""
+
+    def row(name: str) -> tuple[str, ...]:
+        metric = METRICS[name]
+        values = ": " + " ".join(f"`{value}`" for value in metric.values) if metric.values else ""
+        return f"`{name}`", metric.type, metric.unit, metric.meaning + values
+
+    everywhere = [row(name) for name, metric in METRICS.items() if not metric.accept_only]
+    accept = [row(name) for name, metric in METRICS.items() if metric.accept_only]
+    return page(
+        "Metrics",
+        "What conditions may compare. Number metrics may also stand in expressions. A metric that is\n"
+        "unknown (no time, no usage yet) makes its entry false.\n",
+        table(("metric", "type", "unit", "meaning"), everywhere),
+        "## Only in `accept`\n",
+        table(("metric", "type", "unit", "meaning"), accept),
+        "## Names in expressions\n",
+        f"Besides settings, limits and number metrics: {code(RESERVED)}.\n\nFunctions: {code(FUNCTIONS)}.\n",
+    )
+
+
+def conditions() -> str:
+    """What a condition may hold."""
+    condition = pack_schema()["definitions"]["condition"]
+    rows = []
+    for name, spec in condition["properties"].items():
+        metric = METRICS.get(name)
+        if metric is None:
+            conditions_in_it = name in ("any", "none")
+            listed = "a list of conditions" if conditions_in_it else "a list"
+            form = listed if spec.get("type") == "array" else "a mapping"
+        else:
+            form = FORMS[metric.type]
+        rows.append((f"`{name}`", form, meaning(spec)))
+    since = pack_schema()["definitions"]["since"]
+    words = ", ".join(f"`{word}` ({sign})" for word, sign in COMPARISONS.items())
+    return page(
+        "Conditions",
+        f"{condition['description']}\n",
+        f"Comparisons: {words}. Each limit is a number or an expression.\n",
+        table(("entry", "value", "meaning"), rows),
+        "## since\n",
+        f"{since.get('description', '')}\n",
+        table(("key", "meaning"), [(f"`{key}`", meaning(spec)) for key, spec in since["properties"].items()]),
+    )
+
+
+def findings() -> str:
+    """Every code `check` may report."""
+    rows = [(f"`{code}`", meaning, "yes" if code in SILENCEABLE else "") for code, meaning in CODES.items()]
+    return page(
+        "Findings of `trimtab check`",
+        "Codes are stable. A comment `# trimtab: allow CODE, reason` on the line of a finding silences it,\n"
+        "where the last column says so.\n",
+        table(("code", "meaning", "can be silenced"), rows),
+    )
+
+
+def schema() -> str:
+    """The shapes of a pack's values."""
+    whole = pack_schema()
+    parts = [
+        "The machine-readable form is `trimtab schema pack` (JSON Schema, draft-07); stages are in\n"
+        "[kinds](kinds.md).\n",
+        "## The top level\n",
+        table(
+            ("key", "required", "meaning"),
+            [
+                (f"`{key}`", "yes" if key in whole["required"] else "", meaning(spec))
+                for key, spec in whole["properties"].items()
+            ],
+        ),
+    ]
+    for name, spec in whole["definitions"].items():
+        if name.startswith(("stage", "child", "defaults")) or not isinstance(spec, Mapping):
+            continue
+        parts.append(f"## {name}\n")
+        said = [str(spec[key]) for key in ("title", "description") if key in spec]
+        if "enum" in spec:
+            said.append("one of " + " ".join(f"`{one}`" for one in spec["enum"]))
+        parts.append((": ".join(said) or "see the schema") + "\n")
+        keys = spec.get("properties", {})
+        if keys:
+            rows = [
+                (f"`{key}`", meaning(inner) if isinstance(inner, Mapping) else "")
+                for key, inner in keys.items()
+            ]
+            parts.append(table(("key", "meaning"), rows))
+    return page("Values of a pack", *parts)
+
+
+def commands() -> str:
+    """The help of every command."""
+    parts = []
+    names: Any = trimtab.context_settings
+    group = click.Context(trimtab, info_name="trimtab", terminal_width=96, **names)
+    for name in COMMANDS:
+        command = trimtab.get_command(group, name)
+        assert command is not None
+        context = click.Context(command, parent=group, info_name=name, terminal_width=96)
+        parts += [f"## {name}\n", f"```text\n{command.get_help(context)}\n```\n"]
+    codes = table(
+        ("exit code", "means"),
+        [
+            (0, "fine"),
+            (1, "problems found: errors (with `--strict` warnings too), an unreadable session, " + RAISED),
+            (2, "wrong usage"),
+            (5, "nothing ran: no stage lists the event, no pack to check"),
+        ],
+    )
+    return page("Commands", codes, *parts)
+
+
+PAGES: Mapping[str, Callable[[], str]] = {
+    "kinds.md": kinds,
+    "metrics.md": metrics,
+    "conditions.md": conditions,
+    "findings.md": findings,
+    "schema.md": schema,
+    "commands.md": commands,
+}
+
+
+OUTPUT = re.compile(r"(<!-- output: (.+?) -->\n```text\n).*?(^```$)", re.MULTILINE | re.DOTALL)
+
+
+def printed(command: str) -> str:
+    """What ``trimtab COMMAND`` prints in the project's folder, where no terminal is."""
+    environment = {key: value for key, value in os.environ.items() if key not in ("COLUMNS", "NO_COLOR")}
+    environment |= {"PYTHONPATH": str(ROOT / "engine"), "PYTHONIOENCODING": "utf-8"}
+    found = subprocess.run(
+        [sys.executable, "-m", "trimtab", *command.split()],
+        cwd=ROOT,
+        env=environment,
+        capture_output=True,
+        check=True,
+    )
+    return found.stdout.decode("utf-8").replace(os.linesep, "\n")
+
+
+def with_outputs(text: str) -> str:
+    """The README with the real output under each of its commands."""
+    return OUTPUT.sub(lambda found: f"{found[1]}$ trimtab {found[2]}\n{printed(found[2])}{found[3]}", text)
+
+
+def readme() -> str:
+    """The README, its outputs made anew."""
+    return with_outputs((ROOT / "README.md").read_text(encoding="utf-8"))
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Write the pages, or say which differ."""
+    stale = []
+    for name, make in {**PAGES, "../README.md": readme}.items():
+        path, text = FOLDER / name, make()
+        if path.exists() and path.read_text(encoding="utf-8") == text:
+            continue
+        stale.append(name)
+        if "--check" not in arguments:
+            path.write_text(text, encoding="utf-8")
+    print(f"{'differ' if '--check' in arguments else 'written'}: {', '.join(stale) or 'none'}")
+    return 1 if stale and "--check" in arguments else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

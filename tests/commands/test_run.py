@@ -1,0 +1,217 @@
+"""``trimtab run``."""
+
+from __future__ import annotations
+
+import json
+import stat
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from jsonschema import Draft7Validator
+
+from trimtab.data import data_root
+
+EXAMPLE = data_root() / "examples" / "session.jsonl"
+
+SCHEMA = Draft7Validator(json.loads((data_root() / "schemas" / "receipt.schema.json").read_text("utf-8")))
+
+
+def test_the_receipt_names_every_stage_with_its_verdict(trimtab: Callable, session: Path, pack: Path) -> None:
+    result = trimtab("run", session, "--pack", pack)
+    rows = {line.split()[0]: line for line in result.out.splitlines() if line}
+    assert result.code == 0
+    assert "committed" in rows["clear"]
+    assert "3 blocks" in rows["clear"]
+    assert "≥ 200 (auto)" in rows["clear"]
+    assert "skipped" in rows["never"]
+    assert "< 900,000" in rows["never"]
+    assert "all is well" in rows["info"]
+    assert "window 200,000" in rows["limits"]
+
+
+def test_no_line_of_the_receipt_ends_in_spaces(trimtab: Callable, session: Path, pack: Path) -> None:
+    lines = trimtab("run", session, "--pack", pack).out.splitlines()
+    assert lines == [line.rstrip() for line in lines]
+
+
+def test_the_json_fits_its_schema(trimtab: Callable, session: Path, pack: Path) -> None:
+    result = trimtab("run", session, "--pack", pack, "--json")
+    assert [error.message for error in SCHEMA.iter_errors(result.json)] == []
+    assert result.json["session"]["format"] == "anthropic-json"
+    assert result.json["stages"][0]["verdict"] == "committed"
+
+
+@pytest.mark.parametrize("event", ["before_request", "overflow", "manual", "tool_result", "session_start"])
+def test_receipts_of_the_example_fit_the_schema_at_every_event(trimtab: Callable, event: str) -> None:
+    result = trimtab("run", EXAMPLE, "--at", event, "--json")
+    assert [error.message for error in SCHEMA.iter_errors(result.json)] == []
+
+
+def test_the_next_request_is_written_for_its_owner_alone(
+    trimtab: Callable, session: Path, pack: Path, tmp_path: Path
+) -> None:
+    before = session.read_bytes()
+    out = tmp_path / "next.json"
+    result = trimtab("run", session, "--pack", pack, "--out", out)
+    written = json.loads(out.read_text("utf-8"))
+    cleared = [
+        block for message in written["messages"] for block in message["content"] if "cleared" in str(block)
+    ]
+    assert result.code == 0
+    assert stat.S_IMODE(out.stat().st_mode) == 0o600
+    assert written["max_tokens"] == 1000
+    assert len(cleared) == 3
+    assert session.read_bytes() == before
+
+
+def test_a_dash_writes_the_request_to_stdout_and_the_receipt_to_stderr(
+    trimtab: Callable, session: Path, pack: Path
+) -> None:
+    result = trimtab("run", session, "--pack", pack, "--out", "-")
+    assert result.json["model"] == "claude-sonnet-4-5"
+    assert "committed" in result.err
+
+
+def test_the_session_file_is_never_written_over(trimtab: Callable, session: Path, pack: Path) -> None:
+    before = session.read_bytes()
+    result = trimtab("run", session, "--pack", pack, "--out", session)
+    assert result.code == 2
+    assert "the session file itself" in result.err
+    assert session.read_bytes() == before
+
+
+def test_a_target_that_cannot_be_written_is_refused_before_the_run(
+    trimtab: Callable, session: Path, pack: Path, tmp_path: Path
+) -> None:
+    result = trimtab(
+        "run", session, "--pack", pack, "--dir", tmp_path / "d", "--out", tmp_path / "no" / "x.json"
+    )
+    assert result.code == 2
+    assert not (tmp_path / "d").exists()
+
+
+def test_a_session_without_a_model_needs_one(trimtab: Callable, session: Path, pack: Path) -> None:
+    body = json.loads(session.read_text("utf-8"))
+    del body["model"]
+    session.write_text(json.dumps(body), encoding="utf-8")
+    refused = trimtab("run", session, "--pack", pack)
+    given = trimtab("run", session, "--pack", pack, "--model", "claude-haiku-4-5", "--json")
+    assert refused.code == 2
+    assert "--model" in refused.err
+    assert given.json["run"]["model"] == "claude-haiku-4-5"
+
+
+def test_the_clock_is_the_one_given(trimtab: Callable, session: Path, pack: Path) -> None:
+    texts = trimtab("run", session, "--pack", pack, "--now", "2030-01-31T12:00:00Z", "--json").json
+    seconds = trimtab("run", session, "--pack", pack, "--now", "1896091200", "--json").json
+    assert texts["run"]["at"] == seconds["run"]["at"] == "2030-01-31T12:00:00Z"
+
+
+def test_values_set_from_outside_hold(trimtab: Callable, session: Path, pack: Path) -> None:
+    options = ("--set", "window=32k", "--set", "shown=3", "--set", "limits.auto=5")
+    receipt = trimtab("run", session, "--pack", pack, "--json", *options).json
+    assert receipt["limits"]["window"] == 32000
+    assert receipt["limits"]["auto"] == 5
+    assert receipt["settings"]["shown"] == 3
+    assert receipt["stages"][0]["items"] == 1
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "words"),
+    [
+        ("--set", "nothing", "NAME=VALUE"),
+        ("--set", "shwon=1", "did you mean `shown`"),
+        ("--set", "auto=1", "limits.auto"),
+        ("--set", "shown=few", "number"),
+        ("--set", "clear=yes", "true or false"),
+        ("--set", "window=wide", "whole number"),
+        ("--set", "window=0", "whole number"),
+        ("--set", "limits.auto=windo", "did you mean `window`"),
+        ("--set", "stages.cleer.text=x", "did you mean `clear`"),
+        ("--now", "yesterday", "2030-01-31"),
+        ("--summarizer", "somebody", "canned:FILE"),
+        ("--summarizer", "canned:/no/such/file", "No such file"),
+        ("--at", "sometime", "before_request"),
+        ("--files", "/no/such/folder", "no folder"),
+    ],
+)
+def test_a_wrong_option_is_wrong_usage_and_says_what_is_right(
+    trimtab: Callable, session: Path, pack: Path, option: str, value: str, words: str
+) -> None:
+    result = trimtab("run", session, "--pack", pack, option, value)
+    assert result.code == 2
+    assert words in result.err
+    assert result.out == ""
+
+
+def test_a_limit_that_is_new_to_the_pack_is_warned_about(
+    trimtab: Callable, session: Path, pack: Path
+) -> None:
+    result = trimtab("run", session, "--pack", pack, "--set", "limits.autoo=5")
+    strict = trimtab("run", session, "--pack", pack, "--set", "limits.autoo=5", "--strict")
+    assert result.code == 0
+    assert "limits.autoo" in result.err
+    assert strict.code == 1
+
+
+def test_an_unreadable_session_is_a_problem_with_a_hint(trimtab: Callable, tmp_path: Path) -> None:
+    (tmp_path / "empty.jsonl").touch()
+    for path in (tmp_path / "none.jsonl", tmp_path / "empty.jsonl", tmp_path):
+        result = trimtab("run", path)
+        assert result.code == 1
+        assert str(path) in result.err
+        assert "hint: " in result.err
+
+
+def test_a_broken_pack_is_shown_with_its_line_and_runs_nothing(
+    trimtab: Callable, session: Path, pack: Path
+) -> None:
+    pack.write_text(pack.read_text("utf-8").replace("keep:", "kep:"), encoding="utf-8")
+    result = trimtab("run", session, "--pack", pack)
+    assert result.code == 1
+    assert f"{pack}:12:5" in result.err
+    assert "did you mean `keep`" in result.err
+    assert result.out == ""
+
+
+def test_an_event_no_stage_lists_runs_nothing(trimtab: Callable, session: Path, pack: Path) -> None:
+    result = trimtab("run", session, "--pack", pack, "--at", "idle")
+    assert result.code == 5
+    assert "nothing ran" in result.out
+
+
+def test_a_guard_that_blocks_is_told_and_an_error_when_strict(
+    trimtab: Callable, session: Path, pack: Path
+) -> None:
+    pack.write_text(pack.read_text("utf-8").replace("level: info", "level: block"), encoding="utf-8")
+    told = trimtab("run", session, "--pack", pack)
+    strict = trimtab("run", session, "--pack", pack, "--strict")
+    assert told.code == 0
+    assert "not to be sent" in told.out
+    assert strict.code == 1
+
+
+def test_an_overflow_nothing_is_done_about_is_a_problem(trimtab: Callable, session: Path, pack: Path) -> None:
+    pack.write_text(
+        pack.read_text("utf-8").replace("at: [before_request], when", "at: [overflow], when"), "utf-8"
+    )
+    result = trimtab("run", session, "--pack", pack, "--at", "overflow")
+    assert result.code == 1
+    assert "overflow-unhandled" in result.out
+
+
+def test_the_whole_history_is_read_on_request(trimtab: Callable, tmp_path: Path, pack: Path) -> None:
+    live = trimtab("run", EXAMPLE, "--pack", pack, "--json").json
+    whole = trimtab("run", EXAMPLE, "--pack", pack, "--history", "--json").json
+    assert whole["run"]["messages"] >= live["run"]["messages"]
+
+
+def test_a_second_run_in_the_same_directory_commits_nothing(
+    trimtab: Callable, session: Path, pack: Path, tmp_path: Path
+) -> None:
+    options = ("run", session, "--pack", pack, "--dir", tmp_path / "d", "--json")
+    first, second = trimtab(*options).json, trimtab(*options).json
+    assert first["totals"]["commits"] == 1
+    assert second["totals"]["commits"] == 0
+    assert second["totals"]["tokens"]["after"] == first["totals"]["tokens"]["after"]

@@ -1,0 +1,91 @@
+"""The reference pages and the README say what the engine does."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+import shutil
+import subprocess
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from trimtab.data import data_root
+from trimtab.packs.load import check_text
+
+ROOT = data_root()
+README = (ROOT / "README.md").read_text("utf-8")
+
+
+def blocks(language: str) -> list[str]:
+    """The README's blocks of code in a language."""
+    return re.findall(rf"^```{language}\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)
+
+
+@pytest.fixture(scope="module")
+def generate() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("generate", ROOT / "docs" / "generate.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.mark.parametrize("name", ["kinds", "metrics", "conditions", "findings", "schema", "commands"])
+def test_a_reference_page_is_as_the_engine_has_it(generate: Any, name: str) -> None:
+    page = (ROOT / "docs" / f"{name}.md").read_text("utf-8")
+    assert page == generate.PAGES[f"{name}.md"](), "run: python docs/generate.py"
+
+
+def test_the_readme_shows_what_the_commands_print(generate: Any) -> None:
+    assert generate.with_outputs(README) == README, "run: python docs/generate.py"
+
+
+def test_the_python_of_the_readme_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "examples").mkdir()
+    shutil.copy(ROOT / "examples" / "session.jsonl", tmp_path / "examples")
+    monkeypatch.chdir(tmp_path)
+    found = blocks("python")
+    assert found
+    for code in found:
+        names: dict[str, Any] = {}
+        exec(compile(code, "README.md", "exec"), names)
+        assert names["outcome"].receipt.totals.commits > 0
+        assert names["outcome"].send in (True, False)
+
+
+def test_the_pack_of_the_readme_has_no_problems() -> None:
+    found = blocks("yaml")
+    assert found
+    for text in found:
+        assert [str(problem) for problem in check_text(text).problems] == []
+
+
+def test_the_readme_begins_with_the_two_commands() -> None:
+    first, second = (block.strip() for block in blocks("sh")[:2])
+    assert first.endswith("trimtab run examples/session.jsonl")
+    assert "pytest" in second
+    assert README.index(second) < README.index("## ")
+
+
+def test_links_of_the_readme_lead_to_files() -> None:
+    for target in re.findall(r"\]\(([^)#:]+)\)", README):
+        assert (ROOT / target).exists(), target
+
+
+def test_the_ci_script_takes_the_test_command_from_the_readme() -> None:
+    script = ROOT / ".ci" / "run"
+    assert script.stat().st_mode & 0o100
+    pattern = re.search(r'grep -m 1 -E "([^"]+)" README.md', script.read_text("utf-8"))
+    assert pattern is not None
+    found = subprocess.run(
+        ["grep", "-m", "1", "-E", pattern.group(1), "README.md"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert found.stdout.strip() == blocks("sh")[1].strip()

@@ -1,0 +1,135 @@
+"""Every pack on every conversation: the request is valid, the input unchanged, the bytes the same twice."""
+
+from __future__ import annotations
+
+import copy
+import json
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from trimtab import Engine, Facts, ManualRequest, Pack, PackError, Request
+from trimtab.outcome import Outcome
+from trimtab.packs.load import check, list_packs
+from trimtab.policy.stage import EVENTS
+from trimtab.session import Session
+from trimtab.summarizers.canned import CannedSummarizer
+from trimtab.tokens.models import lookup
+
+from tests.strategies import broken, conversations, with_loose_ends
+from tests.strict_api import problems
+
+SHIPPED = [shipped.name for shipped in list_packs()]
+DRAFTS = (
+    "anthropic-api",
+    "claude-code",
+    "cline",
+    "codex",
+    "deepagents",
+    "gemini-cli",
+    "goose",
+    "kimi-code",
+    "mux",
+    "opencode",
+    "openhands",
+    "qwen-code",
+    "swe-agent",
+)
+MODELS = ("claude-sonnet-4-5", "claude-opus-4-6", "claude-opus-5-5", "some-unknown-model")
+ANSWER = "<summary>" + "\n".join(f"{n}. Section {n}: nothing" for n in range(1, 10)) + "</summary>"
+SMALL = {"*": {"window": 900.0, "max_output": 100.0}}
+"""So small that conversations of a dozen messages are due for everything a pack can do."""
+
+UNMENDABLE = {1: "invalid-shape", 19: "invalid-system_place"}
+"""Rules of the API that no repair can satisfy, with the problem that says so."""
+
+TURNS = st.one_of(conversations(max_turns=4), with_loose_ends(max_turns=4), broken(max_turns=3))
+RUNS = st.lists(st.sampled_from(EVENTS), min_size=1, max_size=3)
+
+
+@cache
+def engine(pack: str, writes: bool) -> Engine:
+    """The pack over a tiny window; a template that is not written yet is stood in for."""
+    report = check(pack if pack in SHIPPED else Path(pack), missing_templates=True)
+    if report.pack is None:
+        raise PackError(report.problems)
+    summarizer = CannedSummarizer([ANSWER] * 100_000) if writes else None
+    found: Pack = report.pack
+    return Engine(found, models=SMALL, summarizer=summarizer)
+
+
+def body(outcome: Outcome) -> str:
+    return json.dumps([outcome.request.system, list(outcome.request.messages)])
+
+
+def facts(event: str, step: int) -> Facts:
+    return Facts(
+        now=1_700_000_000.0 + 4000 * step,
+        caller="main",
+        error="prompt is too long: 2000 tokens > 900 maximum" if event == "overflow" else None,
+        request=ManualRequest() if event == "manual" else None,
+        plan="# Plan\nFirst this, then that.",
+        todos=[{"content": "write tests", "status": "pending"}],
+    )
+
+
+def play(pack: str, messages: list[dict[str, Any]], events: list[str], model: str, writes: bool) -> list[str]:
+    """The conversation in ever longer pieces, one event each, then once more before a request; all requests checked."""
+    session: Session = engine(pack, writes).session()
+    known = lookup(model)
+    bodies: list[str] = []
+    size = 0
+    for step, event in enumerate([*events, "before_request", "before_request"]):
+        size = len(messages) if step >= len(events) else min(len(messages), size + 1 + len(messages) // len(events))
+        given = messages[:size]
+        before = copy.deepcopy(given)
+        outcome = session.run(Request(model, given, system="You help."), event, facts(event, min(step, len(events))))
+        assert given == before, "the input was changed"
+        if event in ("before_request", "overflow") and outcome.send:
+            bad = problems(
+                list(outcome.request.messages),
+                prefill=known.prefill,
+                system_messages=known.inner_system,
+                thinking=known.thinking,
+                max_images=known.max_images,
+            )
+            # What a host's list breaks and no rule can mend is passed on, and said.
+            told = {problem.code for problem in outcome.problems}
+            left = [one for one in bad if UNMENDABLE.get(one.rule) not in told]
+            assert not left, (pack, event, left)
+        bodies.append(body(outcome))
+        last = outcome
+    again = last.receipt.totals
+    assert bodies[-1] == bodies[-2] or again.tokens.after < again.tokens.before, "the second run neither rests nor progresses"
+    return bodies
+
+
+def check_pack(pack: str, messages: list[dict[str, Any]], events: list[str], model: str, writes: bool) -> None:
+    assert play(pack, messages, events, model, writes) == play(pack, copy.deepcopy(messages), events, model, writes)
+
+
+@pytest.mark.parametrize("pack", SHIPPED)
+@given(TURNS, RUNS, st.sampled_from(MODELS), st.booleans())
+@settings(max_examples=60)
+def test_a_shipped_pack_leaves_every_conversation_valid(
+    pack: str, messages: list[dict[str, Any]], events: list[str], model: str, writes: bool
+) -> None:
+    check_pack(pack, messages, events, model, writes)
+
+
+@pytest.mark.corpus
+@pytest.mark.parametrize("name", DRAFTS)
+def test_a_pack_on_paper_leaves_every_conversation_valid(corpus: Path, name: str) -> None:
+    draft = corpus.parent / "drafts" / f"{name}.yaml"
+    if not draft.is_file():
+        pytest.skip("the packs on paper are not here")
+
+    @given(TURNS, RUNS, st.sampled_from(MODELS), st.booleans())
+    @settings(max_examples=15)
+    def every(messages: list[dict[str, Any]], events: list[str], model: str, writes: bool) -> None:
+        check_pack(str(draft), messages, events, model, writes)
+
+    every()
