@@ -7,7 +7,7 @@ import cProfile
 import gc
 import io
 import pstats
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from statistics import median
 from time import perf_counter
@@ -139,6 +139,26 @@ def duration(seconds: float) -> str:
     return f"{seconds * 1e6:.2f} µs"
 
 
+def markdown(rows: Sequence[Row]) -> str:
+    """The rows as a table for a page."""
+    out = ["| | median | least | × copy | bar | |", "|---|--:|--:|--:|--:|---|"]
+    for row in rows:
+        if row.failure is not None:
+            out.append(f"| {row.title} | | | | | not measured: {row.failure} |")
+            continue
+        bar = "" if row.bar is None else f"{row.bar:g}"
+        figures = f"{duration(row.median)} | {duration(row.least)} | {ratio(row)} | {bar}"
+        out.append(f"| {row.title} | {figures} | {VERDICTS[row.met]} |")
+    return "\n".join(out)
+
+
+VERDICTS = {True: "met", False: "missed", None: ""}
+
+
+def ratio(row: Row) -> str:
+    return f"{row.ratio:.4f}" if row.ratio < 0.01 else f"{row.ratio:.2f}"
+
+
 def header(width: int) -> str:
     return f"{'':{width}} {'median':>9} {'least':>9} {'× copy':>8} {'bar':>6}"
 
@@ -148,7 +168,5 @@ def line(row: Row, width: int) -> str:
     if row.failure is not None:
         return f"{row.title:{width}} not measured: {row.failure}"
     bar = "" if row.bar is None else f"{row.bar:g} ×"
-    ratio = f"{row.ratio:.4f}" if row.ratio < 0.01 else f"{row.ratio:.2f}"
-    verdict = {True: "met", False: "missed", None: ""}[row.met]
     times = f"{duration(row.median):>9} {duration(row.least):>9}"
-    return f"{row.title:{width}} {times} {ratio:>8} {bar:>6} {verdict}".rstrip()
+    return f"{row.title:{width}} {times} {ratio(row):>8} {bar:>6} {VERDICTS[row.met]}".rstrip()

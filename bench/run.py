@@ -19,7 +19,7 @@ from typing import Any
 
 from bench._cases import cases
 from bench._hosts import REFERENCE, messages_of
-from bench._measure import Copies, Row, duration, header, line, measure, profile
+from bench._measure import Copies, Row, duration, header, line, markdown, measure, profile
 from bench._memory import Memory, memory
 
 
@@ -30,6 +30,7 @@ def arguments(given: list[str] | None) -> argparse.Namespace:
     add("--only", action="append", default=[], metavar="NAME", help="rows by name (globs); may be repeated")
     add("--rounds", type=int, default=15, metavar="N", help="measurements of each row (default 15)")
     add("--json", type=Path, metavar="FILE", help="write the figures here, too")
+    add("--markdown", type=Path, metavar="FILE", help="write the table here, as Markdown")
     add("--check", action="store_true", help="exit 1 if a bar is missed by more than a quarter")
     add("--no-gc", action="store_true", help="measure with the garbage collector switched off")
     add("--no-memory", action="store_true", help="leave memory out")
@@ -75,6 +76,9 @@ def main(given: list[str] | None = None) -> int:
     if options.json is not None:
         text = json.dumps(as_json(rows, copies, held, options), indent=1)
         options.json.write_text(text + "\n", encoding="utf-8")
+    if options.markdown is not None:
+        lines = [markdown(rows), "", f"`copy.deepcopy` of the reference: {both}.", *map(remembered, held)]
+        options.markdown.write_text("\n".join(lines) + "\n", encoding="utf-8")
     return judged(rows) if options.check else 0
 
 

@@ -1,7 +1,7 @@
 """How long ``trimtab check claude-code`` takes as a whole process, and which imports take most of it.
 
-``python -m bench.startup``: median of 15 processes against the bar of 0.35 s; exit 1 if even the fastest of them
-misses it, or if ``import trimtab`` or the check imports a client, a tokenizer or a renderer.
+``python -m bench.startup``: median of 15 processes against the bar of 0.35 s; exit 1 if even the fastest of
+them misses it, or if ``import trimtab`` or the check imports a client, a tokenizer or a renderer.
 """
 
 from __future__ import annotations

@@ -6,7 +6,6 @@ same core runs synchronously, asynchronously and dry.
 
 from __future__ import annotations
 
-import asyncio
 import contextvars
 import threading
 from collections.abc import Awaitable, Callable, Generator
@@ -296,6 +295,8 @@ def _too_late(seconds: float) -> TimeoutError:
 
 
 async def _in_time(perform: Callable[[Effect], Awaitable[Any]], effect: Effect, seconds: float) -> Any:
+    import asyncio  # two dozen milliseconds that a synchronous program need not pay
+
     limit = asyncio.timeout(seconds)
     try:
         async with limit:

@@ -41,7 +41,7 @@ def test_every_metric_is_listed_with_its_meaning(trimtab: Callable) -> None:
     assert "idle_minutes" in trimtab("metrics").out
 
 
-@pytest.mark.parametrize("name", ["pack", "receipt", "journal"])
+@pytest.mark.parametrize("name", ["pack", "test", "receipt", "journal"])
 def test_each_schema_is_a_schema(trimtab: Callable, name: str) -> None:
     schema = trimtab("schema", name).json
     Draft7Validator.check_schema(schema)

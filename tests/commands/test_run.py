@@ -35,6 +35,15 @@ def test_no_line_of_the_receipt_ends_in_spaces(trimtab: Callable, session: Path,
     assert lines == [line.rstrip() for line in lines]
 
 
+def test_a_narrow_terminal_gets_the_reasons_in_a_table_of_their_own(
+    trimtab: Callable, session: Path, pack: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    lines = trimtab("run", session, "--pack", pack).out.splitlines()
+    assert max(len(line) for line in lines) <= 80
+    assert sum(line.startswith("clear ") for line in lines) == 2
+
+
 def test_the_json_fits_its_schema(trimtab: Callable, session: Path, pack: Path) -> None:
     result = trimtab("run", session, "--pack", pack, "--json")
     assert [error.message for error in SCHEMA.iter_errors(result.json)] == []

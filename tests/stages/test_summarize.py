@@ -12,8 +12,6 @@ from trimtab.policy.proposal import Cover, Proposal
 from trimtab.stages.summarize import Summarize
 from trimtab.templating import Renderer
 
-LONG = "line of output " * 60
-
 
 def work(*names: str, size: int = 60) -> list[Any]:
     return [message for name in names for message in bash(name, f"run {name}", "line of output " * size)]
@@ -39,7 +37,9 @@ def covered(proposal: Proposal) -> list[tuple[int, int]]:
 # --- the range
 
 
-def test_without_keep_the_whole_view_is_the_range_and_the_last_user_message_stands_before_the_summary() -> None:
+def test_without_keep_the_whole_view_is_the_range_and_the_last_user_message_stands_before_the_summary() -> (
+    None
+):
     s = session()
     proposal = s.run(summary())
     assert s.texts == ["Find the leak.", "What was done."]
@@ -63,7 +63,9 @@ def test_a_cut_inside_a_round_moves_to_where_more_is_kept() -> None:
 
 def test_a_cut_can_be_held_to_the_start_of_a_turn() -> None:
     s = session(*work("a", "b"), user("Now fix it."), *work("c", "d"))
-    assert covered(s.propose(summary(keep={"newest": {"messages": 3}}, cut_at="turns"))) == [(0, 5)]
+    assert covered(s.propose(summary(keep={"newest": {"messages": {"at_least": 3}}}, cut_at="turns"))) == [
+        (0, 5)
+    ]
 
 
 def test_a_head_stays_and_the_direction_says_so() -> None:
@@ -134,7 +136,6 @@ def test_what_stages_made_goes_with_the_range() -> None:
 
 def test_a_second_run_does_nothing_and_asks_nobody() -> None:
     s = session()
-    s.run({"kind": "summarize", "prompt": "Sum it up."}, answers=None)
     s.ports.answers.append("What was done.")
     s.run({"kind": "summarize", "prompt": "Sum it up."})
     asked = len(s.ports.questions)
@@ -337,7 +338,9 @@ def test_a_composition_that_cannot_be_is_a_problem_of_the_pack(raw: Any, where: 
 
 
 def test_the_same_scene_gives_the_same_proposal() -> None:
-    stage = stage_of(summary(compose=[{"part": "messages", "select": {"origins": ["user"]}}, {"part": "summary"}]))
+    stage = stage_of(
+        summary(compose=[{"part": "messages", "select": {"origins": ["user"]}}, {"part": "summary"}])
+    )
     s = session()
     assert s.propose(stage) == s.propose(stage)
 

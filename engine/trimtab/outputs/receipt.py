@@ -10,6 +10,7 @@ from .words import number, plural, safe, share, touched, value_text, why
 
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.table import Table
     from rich.text import Text
 
 STYLES: Mapping[str, str] = {
@@ -29,7 +30,10 @@ def show_receipt(receipt: Receipt, out: Console, folder: str | None = None) -> N
     out.print(header(receipt))
     out.print()
     if receipt.stages:
-        out.print(stage_table(receipt.stages))
+        for place, table in enumerate(stage_tables(receipt.stages, out.width)):
+            if place:
+                out.print()
+            out.print(table)
     else:
         out.print(f"no stage of {receipt.run.pack} lists the event {receipt.run.event}: nothing ran")
     out.print()
@@ -51,28 +55,50 @@ def header(receipt: Receipt) -> Text:
     return line
 
 
-def stage_table(stages: Sequence[StageReport]) -> Any:
-    """One row a stage, children of ``first_of`` under their parent."""
+NARROW = 100
+"""Columns below which the reasons get a table of their own."""
+
+
+def stage_tables(stages: Sequence[StageReport], width: int) -> Iterator[Table]:
+    """One row a stage, children of ``first_of`` under their parent; two tables where there is little room."""
     from rich.table import Table
 
-    table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim", pad_edge=False)
-    table.add_column("stage", no_wrap=True)
-    table.add_column("verdict", no_wrap=True)
-    table.add_column("tokens", justify="right", no_wrap=True)
-    table.add_column("touched")
-    table.add_column("first", justify="right", no_wrap=True)
-    table.add_column("why", overflow="fold")
+    def table() -> Table:
+        made = Table(box=None, padding=(0, 2, 0, 0), header_style="dim", pad_edge=False)
+        made.add_column("stage", no_wrap=True)
+        return made
+
+    main = table()
+    main.add_column("verdict", no_wrap=True)
+    main.add_column("tokens", justify="right", no_wrap=True)
+    main.add_column("touched")
+    main.add_column("first", justify="right", no_wrap=True)
+    reasons = table() if width < NARROW else main
+    reasons.add_column("why", overflow="fold")
     for report in stages:
         for depth, one in _rows(report):
             style = STYLES.get(one.verdict, "")
-            tokens = f"{number(one.tokens.before)} → {number(one.tokens.after)}" if one.tokens else ""
-            first = "" if one.first_changed is None else str(one.first_changed)
             of_child = bool(one.children) and one.verdict in ("committed", "done")
-            cells = ("", "", "") if of_child else (tokens, touched(one), first)
             reason = _by(one) if of_child else why(one)
-            mark = " (assumed)" if one.assumed and not of_child else ""
-            table.add_row("  " * depth + one.id, f"{one.verdict}{mark}", *cells, reason, style=style)
-    return table
+            name, cells = "  " * depth + one.id, _cells(one, of_child)
+            if reasons is main:
+                main.add_row(name, *cells, reason, style=style)
+            else:
+                main.add_row(name, *cells, style=style)
+                if reason:
+                    reasons.add_row(name, reason, style=style)
+    yield main
+    if reasons is not main and reasons.row_count:
+        yield reasons
+
+
+def _cells(report: StageReport, of_child: bool) -> tuple[str, str, str, str]:
+    """Verdict, tokens, what was touched, first changed message; numbers stand with the child."""
+    if of_child:
+        return report.verdict, "", "", ""
+    tokens = f"{number(report.tokens.before)} → {number(report.tokens.after)}" if report.tokens else ""
+    first = "" if report.first_changed is None else str(report.first_changed)
+    return report.verdict + (" (assumed)" if report.assumed else ""), tokens, touched(report), first
 
 
 def _rows(report: StageReport, depth: int = 0) -> Iterator[tuple[int, StageReport]]:

@@ -14,7 +14,7 @@ from jinja2.exceptions import TemplateError
 
 from .filters import MAX_TEXT, TooLong, shown
 from .problem import TemplateProblem
-from .sandbox import BUDGET, MAX_WORK, Metering, Sandbox, inspect, static_length
+from .sandbox import BUDGET, MAX_WORK, Metering, Sandbox, inspect, static_length, too_deep
 
 MAX_SOURCE = 200_000
 """Characters of one template's source."""
@@ -36,6 +36,7 @@ class Text:
     __slots__ = (
         "_is_file",
         "_jinja",
+        "_make",
         "_lines",
         "_parts",
         "includes",
@@ -58,7 +59,7 @@ class Text:
         parts: tuple[str | Path_, ...] | None,
         static_length: int,
         is_file: bool,
-        jinja: Template,
+        make: Callable[[], Template],
     ) -> None:
         self.source = source
         self.source_name = source_name
@@ -71,10 +72,18 @@ class Text:
         self._parts = parts
         self.static_length = static_length
         self._is_file = is_file
-        self._jinja = jinja
+        self._make = make
+        self._jinja: Template | None = None
 
     def __repr__(self) -> str:
         return f"Text({self.source_name!r})"
+
+    @property
+    def compiled(self) -> Template:
+        """The template's code, made when first rendered: a check of a pack needs none."""
+        if self._jinja is None:
+            self._jinja = self._make()
+        return self._jinja
 
     @property
     def is_static(self) -> bool:
@@ -141,7 +150,7 @@ class Text:
         chunks: list[str] = []
         size = 0
         try:
-            for chunk in self._jinja.root_render_func(self._jinja.new_context(given)):
+            for chunk in self.compiled.root_render_func(self.compiled.new_context(given)):
                 chunks.append(chunk)
                 size += len(chunk)
                 if size > MAX_TEXT:
@@ -205,7 +214,7 @@ class Renderer:
         return text
 
     def _compiled(self, name: str) -> Template:
-        return self.template(name)._jinja
+        return self.template(name).compiled
 
     def _length_of(self, name: str) -> int:
         return self.template(name).static_length
@@ -252,13 +261,21 @@ class Renderer:
             uses = _uses(tree, included)
             parts = _parts(tree)
             length = static_length(tree, self._length_of)
-            code = self._sandbox.compile(Metering(self._length_of).visit(tree), name, name)
+            if too_deep(tree):
+                raise RecursionError
         except TemplateSyntaxError as error:
             raise TemplateProblem("syntax", error.message or "syntax", name, error.lineno + offset) from None
         except (SyntaxError, RecursionError, MemoryError):
             raise TemplateProblem("refused", "the template is nested too deeply", name, 1 + offset) from None
-        jinja = Template.from_code(self._sandbox, code, {}, None)
-        return Text(source, name, offset, uses, tuple(dict.fromkeys(includes)), parts, length, is_file, jinja)
+
+        def make() -> Template:
+            try:
+                code = self._sandbox.compile(Metering(self._length_of).visit(tree), name, name)
+            except (TemplateSyntaxError, SyntaxError, RecursionError, MemoryError) as error:
+                raise TemplateProblem("refused", f"cannot be compiled: {error}", name, 1 + offset) from None
+            return Template.from_code(self._sandbox, code, {}, None)
+
+        return Text(source, name, offset, uses, tuple(dict.fromkeys(includes)), parts, length, is_file, make)
 
     def _included(self, included: str, name: str, line: int) -> Text:
         try:

@@ -166,7 +166,16 @@ _HINTS: Mapping[str, str] = {
     "Dict": "let the engine or a fact give the data",
     "Pow": "multiply",
 }
-_NAMES = frozenset({"self", "super", "caller", "varargs", "kwargs"})
+_NAMES = frozenset({"self", "super", "varargs", "kwargs"})
+MAX_NESTED = 16
+"""Loops and conditions inside one another; Python itself allows twenty blocks."""
+
+
+def too_deep(node: nodes.Node, depth: int = 0) -> bool:
+    """Whether loops and conditions stand inside one another more than ``MAX_NESTED`` deep."""
+    if isinstance(node, nodes.For | nodes.If | nodes.FilterBlock):
+        depth += 1
+    return depth > MAX_NESTED or any(too_deep(child, depth) for child in node.iter_child_nodes())
 
 
 def inspect(tree: nodes.Template, file: str, line_offset: int = 0) -> None:
