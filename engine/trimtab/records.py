@@ -38,7 +38,8 @@ class RunRecord:
     ``at`` is an ISO 8601 time, ``head`` the digest of system and tools, ``pack`` is ``name@version``;
     ``estimate`` and ``overflow`` (what the API refused) are in tokens. ``meter`` is the factor learned from
     usage so far: growth of usage and of estimate, then the last reading, if any (usage, estimate, epoch,
-    model).
+    model). ``ceilings`` are triggers and sizes from which the run brought the view down: they hold until the
+    next message comes.
     """
 
     n: int
@@ -56,6 +57,7 @@ class RunRecord:
     usage: Usage | None = None
     overflow: float | None = None
     meter: tuple[Any, ...] | None = None
+    ceilings: tuple[tuple[float, float], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,6 +133,7 @@ def encode(record: Record | Header) -> dict[str, Any]:
         out |= {"head": record.head, "model": record.model, "pack": record.pack, "sent": record.sent or None}
         out |= {"estimate": record.estimate, "usage": _usage(record.usage), "overflow": record.overflow}
         out["meter"] = None if record.meter is None else list(record.meter)
+        out["ceilings"] = [list(pair) for pair in record.ceilings] or None
         return {key: value for key, value in out.items() if value is not None}
     if isinstance(record, Commit):
         out = {"t": "commit", "id": record.id, "run": record.run, "stage": record.stage}
@@ -294,7 +297,14 @@ def _read_run(raw: Mapping[str, Any]) -> RunRecord:
         usage=_read_usage(raw.get("usage")),
         overflow=_number(raw, "overflow"),
         meter=_meter(raw.get("meter")),
+        ceilings=tuple([(_float(limit), _float(before)) for limit, before in raw.get("ceilings", ())]),
     )
+
+
+def _float(value: Any) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise ValueError(f"{str(value)[:40]!r} is no number")
+    return float(value)
 
 
 def _meter(raw: Any) -> tuple[Any, ...] | None:

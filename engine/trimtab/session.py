@@ -173,6 +173,9 @@ class Session:
             full=dry,
             number=sequence(history.commits[-1]) + 1 if history.commits else 1,
         )
+        last = history.last_run
+        if last is not None and seen.how == "append" and seen.new == len(self.track.base.items):
+            run.ceilings.extend(last.ceilings)
         if staged.must_mend:
             mend_input(run)
         if self.engine.thinking == "drop_block" and staged.bench.profile.thinking == "bound":
@@ -230,6 +233,7 @@ class Session:
             usage=staged.facts.usage,
             overflow=staged.refusal.tokens if staged.refusal is not None and run.event == "overflow" else None,
             meter=meter,
+            ceilings=tuple(run.ceilings),
         )
         commits = run.commits
         if durable:

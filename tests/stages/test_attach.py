@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from typing import Any
 
@@ -76,6 +77,12 @@ def test_a_text_may_stand_at_the_start() -> None:
     assert s.texts == ["Project notes.", "go", "ok"]
 
 
+def test_a_text_at_the_start_stands_behind_what_belongs_to_the_system_prompt() -> None:
+    s = Session([{"role": "system", "content": "Be brief."}, user("go")], model="claude-opus-4-8")
+    s.run(attaching({"text": "Project notes."}, place="start"))
+    assert s.texts == ["Be brief.", "Project notes.", "go"]
+
+
 def test_a_text_may_stand_behind_the_summary() -> None:
     s = Session([user("Summary so far."), *bash("a", "ls", "x")], infos=[Info(origin="summary")])
     s.run(attaching({"text": "The plan."}, place="after_summary"))
@@ -140,8 +147,10 @@ def test_numbers_never_push_the_view_over_a_trigger_again() -> None:
     stage = attaching({"text": "[id:{{ id }}]"}, place="each", select={"origins": ["user"]})
     s = session(says("ok"))
     now = s.scene().tokens
-    assert s.propose(stage, ceiling=now + 2).reason == "the view would be over a trigger again"
-    assert s.propose(stage, ceiling=now + 50).items == 1
+    assert (
+        s.propose(stage, ceilings=((now + 2, math.inf),)).reason == "the view would be over a trigger again"
+    )
+    assert s.propose(stage, ceilings=((now + 50, math.inf),)).items == 1
 
 
 def test_what_was_cleared_later_does_not_get_its_number_again() -> None:
@@ -356,16 +365,23 @@ def test_the_last_entries_are_left_out_before_the_view_is_over_a_trigger_again()
     s = session(says("ok"))
     now = s.scene().tokens
     stage = attaching({"text": "First."}, {"text": "second " * 100}, {"text": "third " * 100})
-    proposal = s.propose(stage, ceiling=now + 50)
+    proposal = s.propose(stage, ceilings=((now + 50, math.inf),))
     assert said(proposal) == "First."
     assert list(proposal.remarks["left_out"]) == ["text#2", "text#1"]
-    assert s.propose(stage, ceiling=now + 2).reason == "nothing fits"
-    assert s.propose(stage, ceiling=now + 1000).items == 3
+    assert s.propose(stage, ceilings=((now + 2, math.inf),)).reason == "nothing fits"
+    assert s.propose(stage, ceilings=((now + 1000, math.inf),)).items == 3
+
+
+def test_a_view_still_over_the_trigger_is_at_least_not_pushed_back_to_where_it_was() -> None:
+    s = session(says("ok"))
+    now = s.scene().tokens
+    stage = attaching({"text": "First."}, {"text": "second " * 100})
+    assert said(s.propose(stage, ceilings=((1, now + 50),))) == "First."
 
 
 def test_a_view_that_was_never_brought_under_the_trigger_holds_nothing_back() -> None:
     s = session(says("ok"))
-    assert s.propose(attaching({"text": "First."}), ceiling=1).items == 1
+    assert s.propose(attaching({"text": "First."}), ceilings=((1, 1),)).items == 1
 
 
 @hypothesis_settings(max_examples=60)

@@ -284,6 +284,31 @@ def test_a_call_takes_its_result_along_and_the_result_its_call() -> None:
         assert proposal.items == 2
 
 
+def test_thinking_behind_which_nothing_is_left_goes_with_its_call() -> None:
+    use = calls(("a", "Bash", {"command": "1"}))["content"]
+    for first in [
+        [{"role": "assistant", "content": [thought(), *use]}],
+        [
+            {"role": "assistant", "content": [thought()]},
+            {"role": "assistant", "content": use},
+        ],
+    ]:
+        s = session(user("go"), *first, results(("a", "x" * 90)))
+        proposal = s.run(dropping({"blocks": ["tool_use"]}))
+        assert s.texts == ["go"]
+        assert proposal.items == 3
+
+
+def test_thinking_with_words_behind_it_stays() -> None:
+    use = calls(("a", "Bash", {"command": "1"}))["content"]
+    words = {"type": "text", "text": "I look."}
+    s = session(
+        user("go"), {"role": "assistant", "content": [thought("hm"), words, *use]}, results(("a", "x" * 90))
+    )
+    s.run(dropping({"blocks": ["tool_use"]}))
+    assert s.texts == ["go", "hm|I look."]
+
+
 def test_calls_whose_ids_are_used_again_are_told_apart() -> None:
     s = session(
         user("go"), *bash("x:0", "1", "x" * 90), user("on"), *bash("x:0", "2", "y" * 90), user("next")

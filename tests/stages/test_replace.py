@@ -513,6 +513,21 @@ def test_the_newest_go_first_if_order_says_so() -> None:
     assert [len(text) < 20 for text in s.texts[2::2]] == [False, False, False, True]
 
 
+@pytest.mark.parametrize("unit", ["bytes", "chars"])
+def test_a_view_may_have_to_fit_in_bytes_or_characters(unit: str) -> None:
+    s = session(*bash("a", "ls", "x" * 5000), *bash("b", "ls", "y" * 5000))
+    scene = s.scene()
+    now = scene.bytes if unit == "bytes" else sum(sum(item.chars) for item in s.items)
+    assert s.run(replacing(fit={"per": "view", unit: now - 4000})).items == 1
+    assert [len(text) for text in s.texts[2::2]] == [9, 5000]
+
+
+def test_a_message_may_have_to_fit_in_bytes() -> None:
+    s = session(calls(("a", "Bash", {}), ("b", "Bash", {})), results(("a", "ä" * 300), ("b", "y" * 500)))
+    s.run(replacing(order="largest", fit={"per": "message", "bytes": 600}))
+    assert s.texts[-1] == "[cleared]|" + "y" * 500
+
+
 def test_a_view_that_fits_is_left_alone() -> None:
     proposal = session(*bash("a", "ls", "x" * 400)).propose(replacing(fit={"per": "view", "tokens": 100_000}))
     assert proposal.edits == ()

@@ -213,7 +213,7 @@ def test_an_error_that_stays_is_not_tried_again() -> None:
 
 
 def test_a_request_that_does_not_fit_the_writers_window_is_not_sent() -> None:
-    s = session(*bash("a", "ls", "line of output " * 60_000))
+    s = session(*bash("a", "ls", "line of output " * 90_000))
     proposal = s.run(asking())
     assert proposal.failure == "too_long"
     assert s.ports.questions == []
@@ -222,21 +222,21 @@ def test_a_request_that_does_not_fit_the_writers_window_is_not_sent() -> None:
 
 
 def test_a_smaller_model_is_passed_over_for_one_whose_window_is_large_enough() -> None:
-    s = session(*bash("a", "ls", "line of output " * 60_000), model="claude-opus-4-6", window=1_000_000)
+    s = session(*bash("a", "ls", "line of output " * 90_000), model="claude-opus-4-6", window=1_000_000)
     s.ports.answers.append(SUMMARY)
     s.run(asking(model=["claude-haiku-4-5", "same"]))
     assert asked(s) == ["claude-opus-4-6"]
 
 
 def test_a_model_nobody_knows_is_asked_whatever_its_window_may_be() -> None:
-    s = session(*bash("a", "ls", "line of output " * 60_000))
+    s = session(*bash("a", "ls", "line of output " * 90_000))
     s.ports.answers.append(SUMMARY)
     s.run(asking(model=["fast"]))
     assert asked(s) == ["fast"]
 
 
 def test_the_ladder_also_helps_a_request_that_was_not_sent() -> None:
-    s = session(*bash("a", "ls", "line of output " * 60_000), *bash("b", "ls", "ok " * 900))
+    s = session(*bash("a", "ls", "line of output " * 90_000), *bash("b", "ls", "ok " * 900))
     s.ports.answers.append(SUMMARY)
     ladder = [{"remove": {"what": "rounds", "from": "oldest", "excess": True, "share": 0.5}}]
     proposal = s.run(asking(ladder=ladder))

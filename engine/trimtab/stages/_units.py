@@ -139,6 +139,36 @@ def _with(scene: Scene, candidate: Candidate) -> tuple[tuple[int, int], ...]:
     return tuple(sorted(places))
 
 
+def bare_thinking(scene: Scene, places: set[tuple[int, int]]) -> set[tuple[int, int]]:
+    """Thinking that would stand last in its assistant run when these blocks are gone: it goes with them.
+
+    The API takes no response that ends with thinking, and a call leaves together with the thinking behind it.
+    """
+    view = scene.view
+    items = view.items
+    protected = scene.protection()
+    found: set[tuple[int, int]] = set()
+    seen = -1
+    for index in sorted({index for index, _ in places}):
+        if index <= seen or items[index].role != "assistant":
+            continue
+        start = stop = index
+        while start > 0 and items[start - 1].role == "assistant":
+            start -= 1
+        while stop + 1 < len(items) and items[stop + 1].role == "assistant":
+            stop += 1
+        seen = stop
+        left = [
+            (at, block)
+            for at in range(start, stop + 1)
+            for block in range(len(items[at].chars))
+            if (at, block) not in places
+        ]
+        while left and view.block(*left[-1]).get("type") in THINKING and not protected.block(*left[-1]):
+            found.add(left.pop())
+    return found
+
+
 def gap_runs(scene: Scene, places: set[tuple[int, int]]) -> Iterator[tuple[int, int, int]]:
     """Item, first block and end of each run of neighbouring blocks that go; a result's gap is its call's."""
     view = scene.view

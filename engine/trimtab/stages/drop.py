@@ -19,7 +19,7 @@ from ..templating import TemplateProblem, Text
 from ._failing import failed
 from ._freed import Freed
 from ._gaps import Gap, gaps, removed
-from ._units import BlockUnit, MessageUnit, block_units, gap_runs, message_units
+from ._units import BlockUnit, MessageUnit, bare_thinking, block_units, gap_runs, message_units
 from ._variables import variables
 
 
@@ -140,10 +140,12 @@ class Drop:
             rewrite = self._text_at(scene, index, first, stop)
             if rewrite is not None:
                 texts[index, first] = rewrite
-        gone = tuple(view.spot(*place) for place in sorted(places) if place not in texts)
-        edits: list[ViewEdit] = [Rewrite(gone, Mark.REMOVE)] if gone else []
-        edits.extend(texts.values())
-        return Proposal(tuple(edits), items=len(places), stored=stored)
+        gone = sorted(places - texts.keys())
+        gone = sorted({*gone, *bare_thinking(scene, set(gone))})
+        edits: list[ViewEdit] = list(texts.values())
+        if gone:
+            edits.insert(0, Rewrite(tuple(view.spot(*place) for place in gone), Mark.REMOVE))
+        return Proposal(tuple(edits), items=len(gone) + len(texts), stored=stored)
 
     def _text_at(self, scene: Scene, index: int, first: int, stop: int) -> Rewrite | None:
         """The text in the place of the first of neighbouring blocks that go."""
