@@ -5,7 +5,8 @@ from __future__ import annotations
 import tomllib
 from pathlib import Path
 
-from trimtab.data import VERSION, data_root
+from trimtab.data import data_root
+from trimtab.version import __version__ as VERSION
 
 
 def test_the_version_is_that_of_the_project_file() -> None:

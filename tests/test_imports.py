@@ -20,7 +20,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("ports",),
     ("journal", "store", "files", "summarizers"),
     ("packs",),
-    ("interpreter", "receipt", "trial"),
+    ("interpreter", "mending", "measuring", "running", "trial", "receipt"),
     ("stages",),
     ("policy",),
     ("records",),

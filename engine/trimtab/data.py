@@ -5,9 +5,6 @@ from __future__ import annotations
 from functools import cache
 from pathlib import Path
 
-VERSION = "0.1.0"
-"""Version of the engine; the one in the project file is the same (a test says so)."""
-
 
 @cache
 def data_root() -> Path:

@@ -6,29 +6,24 @@ yielded to a driver. It knows no YAML and no files.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Generator, Sequence
+from dataclasses import replace
 from typing import Any
 
-from .conversation.edits import Commit, Edit, Insert, Rewrite, Splice, Spot
-from .conversation.items import Item
 from .conversation.view import View
 from .effects import Effect, EffectFailed
+from .measuring import measure
 from .policy.evaluation import NoValue
 from .policy.gates import breaker_state
-from .policy.history import History
-from .policy.proposal import ModelCall, Notice, Proposal
+from .policy.proposal import ModelCall, Proposal
 from .policy.scene import Proposed, Scene
 from .policy.selection import Chosen, candidates
-from .policy.stage import SENDING, Stage
+from .policy.stage import Stage
 from .policy.values import ConditionReport
-from .receipt import Change, StageReport, Trouble
+from .receipt import Change, StageReport
 from .records import Fail, Kept
-from .trial import Bench, Standing, Trial, attempt
-from .validity import check
-
-INPUT, CLOSE = "input", "close"
-"""Pseudo-stages: repairs of what came in, and of the end of a request about to be sent."""
+from .running import Run
+from .trial import Trial, attempt
 
 COUNTED = frozenset({"failed", "refused"})
 
@@ -39,72 +34,6 @@ class StageFailed(RuntimeError):
     def __init__(self, report: StageReport) -> None:
         super().__init__(f"stage {report.id}: {report.reason or report.verdict}")
         self.report = report
-
-
-@dataclass
-class Run:
-    """One run while it goes on; thrown away unless it ends well."""
-
-    n: int
-    event: str
-    bench: Bench
-    standing: Standing
-    history: History
-    make_scene: Callable[[Run], Scene]
-    fact_snapshot: Callable[[Sequence[int]], dict[str, Any]]
-    full: bool = False
-    commits: list[Commit] = field(default_factory=list)
-    shown: list[dict[int, Item | None]] = field(default_factory=list)
-    fails: list[Fail] = field(default_factory=list)
-    kept: list[Kept] = field(default_factory=list)
-    committed_now: list[str] = field(default_factory=list)
-    reports: list[StageReport] = field(default_factory=list)
-    notices: list[Notice] = field(default_factory=list)
-    directives: dict[str, Any] = field(default_factory=dict)
-    problems: list[Trouble] = field(default_factory=list)
-    ceilings: list[tuple[float, float]] = field(default_factory=list)
-    number: int = 0
-    _scene: Scene | None = None
-
-    def scene(self) -> Scene:
-        """The scene of the view as it stands; made anew after each commit."""
-        if self._scene is None:
-            self._scene = self.make_scene(self)
-        return self._scene
-
-    def settle(self, stage: str, trial: Trial, proposal: Proposal) -> Commit:
-        """Make the trial's view the view, and its edits a commit."""
-        before = self.standing.view
-        covered = [serial for edit in trial.edits if isinstance(edit, Splice) for serial in edit.covers]
-        facts: dict[str, Any] = self.fact_snapshot(covered) if covered else {}
-        if "told" in proposal.remarks:
-            facts["told"] = proposal.remarks["told"]
-        commit = Commit(
-            f"c{self.number}", stage, self.n, trial.edits, trial.repairs, stored=proposal.stored, facts=facts
-        )
-        self.commits.append(commit)
-        self.shown.append(touched(commit, trial.standing.view, before))
-        self.number += 1
-        self.standing = trial.standing
-        self._scene = None
-        return commit
-
-
-def touched(commit: Commit, view: View, before: View) -> dict[int, Item | None]:
-    """Each message the commit changed or brought in, as it shows now; None where no block is left."""
-    out: dict[int, Item | None] = {}
-    for edit in commit.all_edits:
-        if isinstance(edit, Rewrite):
-            serials = {spot.serial for spot in edit.spots}
-        else:
-            serials = {new.serial for new in edit.items}
-        for serial in serials:
-            index = view.index_of(serial)
-            if index is not None:
-                out[serial] = view.items[index]
-            elif before.index_of(serial) is not None:
-                out[serial] = None
-    return out
 
 
 Core = Generator[Effect, Any, StageReport]
@@ -243,7 +172,7 @@ def _try(run: Run, scene: Scene, stage: Stage, report: StageReport, proposal: Pr
     if trial.broken:
         return _refuse(run, stage, report, f"would leave the request invalid: {trial.broken[0].message}")
     after = trial.standing.view
-    measured = _measure(run, scene, stage, report, trial)
+    measured = measure(run, scene, stage, report, trial)
     if stage.params is not None and stage.params.shrinks and after.tokens >= scene.view.tokens:
         grown = after.tokens - scene.view.tokens
         return _refuse(run, stage, measured, f"not smaller: {grown:+d} tokens", "larger")
@@ -281,51 +210,6 @@ def _accepted(run: Run, scene: Scene, stage: Stage, trial: Trial, report: StageR
         thinking_loss=report.thinking_loss,
     )
     return stage.accept.test(later, run.full)
-
-
-def _measure(run: Run, scene: Scene, stage: Stage, report: StageReport, trial: Trial) -> StageReport:
-    view = trial.standing.view
-    changed, loss = first_changed(run.bench, view)
-    spots: list[Spot] = []
-    gone: list[int] = []
-    brought: list[int] = []
-    for edit in trial.edits:
-        if isinstance(edit, Rewrite):
-            spots.extend(edit.spots)
-        else:
-            brought.extend(new.serial for new in edit.items)
-            if isinstance(edit, Splice):
-                gone.extend(edit.covers)
-    stored = bool(getattr(stage.params, "store", None))
-    restorable = ("stored" if stored else "transcript") if spots or gone else None
-    return replace(
-        report,
-        spots=tuple(spots),
-        messages=tuple(gone),
-        brought=tuple(brought),
-        tokens=Change(round(scene.tokens), round(scene.figure_of(view))),
-        bytes=Change(scene.bytes, scene.bytes - scene.view.bytes + view.bytes),
-        first_changed=changed,
-        cache_loss_tokens=loss,
-        thinking_loss=trial.thinking_loss,
-        restorable=restorable,
-    )
-
-
-def first_changed(bench: Bench, view: View) -> tuple[int | None, int]:
-    """First message that differs from the last sent view, and the sent tokens behind it; (None, 0): an append.
-
-    Before the first request of ours the raw transcript counts as sent.
-    """
-    sent: Sequence[Item] = bench.base.items if bench.sent is None else bench.sent.items
-    if bench.sent is not None and bench.sent.head != bench.head:
-        return 0, sum(item.total for item in sent)
-    items = view.items
-    size = min(len(sent), len(items))
-    if items[:size] == sent[:size] and size == len(sent):
-        return None, 0
-    index = next((i for i in range(size) if items[i] is not sent[i]), size)
-    return index, sum([item.total for item in sent[index:]])
 
 
 def _remember_ceilings(run: Run, report: StageReport, tokens: Change | None) -> None:
@@ -383,50 +267,3 @@ def _refuse(
     return replace(report, verdict="refused", reason=why)
 
 
-def close(run: Run) -> None:
-    """Rules about the end of a request that is about to be sent."""
-    if run.event not in SENDING:
-        return
-    now = run.standing
-    report = check(now.view, run.bench.profile, now.states, len(now.view.items))
-    if not report.violations:
-        run.problems.extend(broken_rules(now.view, now.violations))
-        return
-    trial = attempt(run.bench, run.standing, run.number, (), closing=True)
-    if trial.repairs:
-        run.settle(CLOSE, trial, Proposal())
-        run.problems.append(Trouble("repaired", _said(trial.repairs), CLOSE))
-    run.problems.extend(broken_rules(run.standing.view, trial.standing.violations, trial.broken))
-
-
-def mend_input(run: Run) -> None:
-    """Repair what the host's list itself breaks; what no rule can mend is reported and blocks nothing.
-
-    A request that is about to go is judged with its end: no result can still come for a call that is waiting then.
-    """
-    trial = attempt(run.bench, replace(run.standing, violations=()), run.number, (), run.event in SENDING)
-    if trial.repairs:
-        run.settle(INPUT, trial, Proposal())
-        run.problems.append(Trouble("repaired", _said(trial.repairs), INPUT))
-    else:
-        run.standing = replace(trial.standing, view=run.standing.view)
-
-
-def broken_rules(view: View, *groups: Sequence[Any]) -> list[Trouble]:
-    """One problem for each rule that is still broken, with the message it concerns."""
-    found: dict[tuple[str, int], Trouble] = {}
-    for violation in (one for group in groups for one in group):
-        inside = 0 <= violation.index < len(view.items)
-        serial = view.items[violation.index].serial if inside else 0
-        found.setdefault(
-            (violation.rule, serial), Trouble(f"invalid-{violation.rule}", violation.message, f"message {serial}")
-        )
-    return list(found.values())
-
-
-def _said(repairs: Sequence[Edit]) -> str:
-    removed = sum(len(edit.spots) for edit in repairs if isinstance(edit, Rewrite))
-    brought = sum(len(edit.items) for edit in repairs if isinstance(edit, Insert | Splice))
-    parts = [f"{removed} blocks rewritten"] if removed else []
-    parts += [f"{brought} messages added"] if brought else []
-    return "the request would not have been accepted: " + ", ".join(parts)

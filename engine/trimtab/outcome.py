@@ -9,10 +9,11 @@ from typing import Any
 
 from .conversation.items import Item, blocks_of
 from .conversation.request import Request
-from .interpreter import Run, first_changed
+from .measuring import first_changed
 from .policy.proposal import Notice
 from .policy.scene import Scene
 from .receipt import Change, Receipt, RunHeader, Totals, Trouble
+from .running import Run
 from .staging import Staged
 from .track import Seen
 from .validity.base import leading_system
@@ -55,7 +56,7 @@ def moment_text(at: float | None) -> str | None:
     """ISO 8601, UTC, of seconds since 1970."""
     if at is None:
         return None
-    return datetime.fromtimestamp(at, UTC).isoformat().replace("+00:00", "Z")
+    return datetime.fromtimestamp(at, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def make_receipt(

@@ -13,14 +13,16 @@ from .conversation.fold import sequence
 from .conversation.request import Request
 from .effects import Effect, adrive, drive
 from .facts import Facts
-from .interpreter import Run, close, execute, mend_input
+from .interpreter import execute
 from .journal import Conflict, Journal
+from .mending import close, mend_input
 from .outcome import Outcome, make_receipt, moment_text, written_request
 from .policy.refusals import RETRY_LATER
 from .policy.stage import EVENTS, SENDING
 from .receipt import Trouble
 from .records import Record, RunRecord
 from .revision import restored, undone
+from .running import Run
 from .staging import Staged, Staging
 from .track import Seen, Track, factor_numbers
 from .trial import Sent

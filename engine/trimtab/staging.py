@@ -14,12 +14,12 @@ from .conversation.items import Item, structure
 from .conversation.request import Request, Usage
 from .conversation.view import View
 from .facts import Facts
-from .interpreter import Run
 from .policy.past import Past, StageIndex
 from .policy.protection import Protection
 from .policy.refusals import Refusal, classify
 from .policy.scene import Policy, Scene, UsageThen
 from .policy.stage import SENDING
+from .running import Run
 from .tokens.figure import Factor, Reading, plausible
 from .tokens.models import Model, lookup
 from .track import Seen, Track

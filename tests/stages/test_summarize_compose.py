@@ -153,8 +153,14 @@ def test_calls_stay_with_their_results_or_not_at_all() -> None:
     both.run(
         composing({"part": "messages", "select": {"origins": ["tool", "assistant"]}}, {"part": "summary"})
     )
-    assert [len(item.uses) for item in both.items] == [1, 0, 0, 1, 0, 0, 0, 0]
-    assert [len(item.results) for item in both.items] == [0, 1, 0, 0, 1, 0, 0, 0]
+    assert [len(item.uses) for item in both.items] == [0, 1, 0, 0, 0, 1, 0, 0, 0]
+    assert [len(item.results) for item in both.items] == [0, 0, 1, 0, 0, 0, 1, 0, 0]
+
+
+def test_the_last_user_message_stands_before_the_work_that_is_kept_of_it() -> None:
+    s = Session(talk("one " * 900, "two"))
+    s.run(composing({"part": "messages", "select": {"origins": ["assistant"], "concluding": True}}))
+    assert s.texts[-3:] == ["answer 0", "two", "answer 1"]
 
 
 def test_a_last_user_message_beside_results_is_shown_without_them() -> None:

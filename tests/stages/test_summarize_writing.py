@@ -1,12 +1,14 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
-from tests.scenes import Session, bash, image, read, results, says, user
+from tests.scenes import Session, bash, image, read, results, says, stage_of, user
 
 from trimtab.effects import Ask, AskFailed, HookReply, Reply
 from trimtab.facts import Facts, ManualRequest
+from trimtab.policy.past import StageIndex
 from trimtab.policy.proposal import Cover
 
 SUMMARY = "The leak was found and mended."
@@ -261,7 +263,8 @@ def test_rounds_go_oldest_first_and_each_repeat_goes_on_from_the_last() -> None:
     s.ports.answers += [AskFailed("too_long", "too long")] * 3 + [SUMMARY]
     ladder = [{"remove": {"what": "rounds", "from": "oldest", "share": 0.3}, "times": 3}]
     proposal = s.run(asking(ladder=ladder))
-    # Seven groups (the request, six rounds): two go, then one of five, then one of four; the front gets a marker.
+    # Seven groups (the request, six rounds): two go, then one of five, then one of four. The front gets
+    # a marker.
     assert sizes(s) == [13, 11, 9, 7]
     assert proposal.remarks["dropped"] == [1, 2, 3, 4, 5, 6, 7]
     assert proposal.remarks["rung"] == 1
@@ -366,10 +369,12 @@ def test_media_go_on_a_rung_of_their_own() -> None:
 
 def test_a_rung_goes_back_to_the_shortened_texts() -> None:
     s = session()
-    s.run({"id": "cut", "kind": "replace", "select": {"blocks": ["tool_result"]}, "text": "[cleared]"})
+    cut = {"id": "cut", "kind": "replace", "select": {"blocks": ["tool_result"]}, "text": "[cleared]"}
+    s.run(cut)
     s.append(bash("z", "ls", "ok " * 900))
     s.ports.answers += [AskFailed("too_long", "too long"), SUMMARY]
-    s.run(asking(input={"originals": True}, ladder=[{"originals": False}]))
+    known = replace(s.scene().history, index=StageIndex.of([stage_of(cut)]))
+    s.propose(asking(input={"originals": True}, ladder=[{"originals": False}]), history=known)
     before, after = (str(ask.question.request) for ask in s.ports.questions)
     assert "line of output" in before
     assert "line of output" not in after

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from ..data import VERSION
+from ..version import __version__ as VERSION
 from .nodes import Document, Node
 from .problems import PackError, problem_at
 

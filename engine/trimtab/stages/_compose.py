@@ -120,6 +120,8 @@ class Composer:
     has_tail: bool
     _groups: tuple[list[Part], list[Part], list[Part]] = field(init=False)
     _messages: dict[int, list[Draft]] = field(init=False, default_factory=dict)
+    _places: dict[int, int] = field(init=False, default_factory=dict)
+    _user_serial: int | None = field(init=False, default=None)
     _user_shown: bool = field(init=False, default=False)
 
     def __post_init__(self) -> None:
@@ -134,7 +136,7 @@ class Composer:
             for part in group:
                 if part.kind == "messages":
                     self._messages[id(part)] = self._chosen(part, used, own)
-        self._user_shown = own is not None and own in used
+        self._user_serial, self._user_shown = own, own is not None and own in used
 
     @property
     def needs_text(self) -> bool:
@@ -170,10 +172,14 @@ class Composer:
         return drafts
 
     def _with_user(self, middle: list[Draft], item: Item) -> list[Draft]:
-        """Before the summary: the range holds work done for it."""
+        """Before the summary, because the range holds work done for it, and before copies of that work."""
         drafts = copies(self.scene, [Entry(self.user or 0, item, None, item.total)], "keep", None)
         kinds = [draft.origin for draft in middle]
         at = kinds.index("summary") if "summary" in kinds else len(middle)
+        own = self._user_serial
+        place = None if own is None else self.scene.base.index_of(own)
+        while place is not None and at and self._places.get(id(middle[at - 1]), -1) > place:
+            at -= 1
         return [*middle[:at], *drafts, *middle[at:]]
 
     # --- messages
@@ -240,6 +246,7 @@ class Composer:
             if draft is not None:
                 drafts.append(draft)
                 used.add(candidate.item.serial)
+                self._places[id(draft)] = candidate.index
         return drafts
 
     def _partly(self, part: Part, candidate: Candidate, edge: Edge) -> Draft | None:

@@ -97,7 +97,7 @@ def sheet(scene: Scene, given: Input, material: Material, start: int, model: str
 
 
 def _tokens_each(scene: Scene, material: Material, model: str) -> float:
-    """Real tokens for one estimated token of a request; what usage has told of the main thread's holds for it."""
+    """Real tokens for one estimated token of a request; what usage told of the main thread's holds."""
     if model != scene.request.model or not material.entries:
         return factor_of(scene, model)
     prefix = View(scene.view.items[: material.entries[-1].index + 1])
