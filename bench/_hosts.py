@@ -15,9 +15,6 @@ from trimtab import Engine, Facts, Info, Outcome, Request, Session
 MODEL = "claude-sonnet-4-5"
 REFERENCE = 2_000
 """Messages of the reference conversation."""
-MOST = 100_000
-"""Messages the API takes in one request; conversations stay below it, with room to grow."""
-ROOM = 1_000
 CLEARED = 735
 """Spots the idle stage of the bench's pack clears of the reference conversation."""
 NOW = 1_767_225_600.0
@@ -30,8 +27,8 @@ LAYERS = Path(__file__).parent / "layers.yaml"
 @cache
 def messages_of(count: int) -> tuple[Message, ...]:
     """The first messages of the generated conversation: ``count`` or a few less, so that a user's is last."""
-    end = min(count, MOST - ROOM)
-    made = conversation(end + 2)
+    made = conversation(count + 2)
+    end = count
     while made[end - 1]["role"] != "user":
         end -= 1
     return tuple(made[:end])

@@ -18,14 +18,6 @@ def test_a_name_is_short_safe_and_recognised_again(tool_id: str, text: str) -> N
     assert not names_stored([f"cat {name}"], frozenset(["other-0123456789ab.txt"]))
 
 
-def test_the_store_and_the_stages_give_the_same_names() -> None:
-    assert (
-        store.safe_name("toolu_../x", "text")
-        == safe_name("toolu_../x", "text")
-        == "toolu__x-4e656db9a855.txt"
-    )
-
-
 def test_a_long_argument_is_searched_in_no_time() -> None:
     begun = time.perf_counter()
     assert not names_stored(["-a" * 500_000], frozenset(["x-0123456789ab.txt"]))

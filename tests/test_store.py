@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from trimtab.store import FolderStore, MemoryStore, Store, StoreError, safe_name
+from trimtab.naming import safe_name
+from trimtab.store import FolderStore, MemoryStore, Store, StoreError
 
 BAD_NAMES = [
     "",

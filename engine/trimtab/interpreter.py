@@ -173,8 +173,8 @@ def _try(run: Run, scene: Scene, stage: Stage, report: StageReport, proposal: Pr
         return _refuse(run, stage, report, f"would leave the request invalid: {trial.broken[0].message}")
     after = trial.standing.view
     measured = measure(run, scene, stage, report, trial)
-    if stage.params is not None and stage.params.shrinks and after.tokens >= scene.view.tokens:
-        grown = after.tokens - scene.view.tokens
+    grown = after.tokens - scene.view.tokens
+    if stage.params is not None and stage.params.shrinks and not _may_grow(proposal, grown):
         return _refuse(run, stage, measured, f"not smaller: {grown:+d} tokens", "larger")
     if stage.accept is not None:
         verdict = _accepted(run, scene, stage, trial, measured)
@@ -188,6 +188,12 @@ def _try(run: Run, scene: Scene, stage: Stage, report: StageReport, proposal: Pr
     run.directives.update(proposal.directives)
     _remember_ceilings(run, report, measured.tokens)
     return replace(measured, verdict="committed", commit=commit.id)
+
+
+def _may_grow(proposal: Proposal, grown: int) -> bool:
+    """Whether a view that grew by so many tokens is acceptable: a text for an empty block, or for a match, may."""
+    allowed = proposal.remarks.get("may_grow")
+    return grown < 0 if allowed is None else grown <= allowed["tokens"]
 
 
 def _accepted(run: Run, scene: Scene, stage: Stage, trial: Trial, report: StageReport) -> Any:

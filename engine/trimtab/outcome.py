@@ -56,7 +56,8 @@ def moment_text(at: float | None) -> str | None:
     """ISO 8601, UTC, of seconds since 1970."""
     if at is None:
         return None
-    return datetime.fromtimestamp(at, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    moment = datetime.fromtimestamp(round(at, 3), UTC)
+    return moment.isoformat(timespec="milliseconds" if moment.microsecond else "seconds").replace("+00:00", "Z")
 
 
 def make_receipt(

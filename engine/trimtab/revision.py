@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import json
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -57,7 +58,7 @@ def restored(session: Session, wanted: Sequence[Spot | tuple[int, int] | str]) -
             text = session.engine.ports.store.get(stored[spot]) if spot in stored else None
             if text is None:
                 raise LookupError(f"the original of {spot.serial}:{spot.block} is gone: the host no longer has it")
-            edits.append(Rewrite((spot,), {"content": text}))
+            edits.append(Rewrite((spot,), _original(session, spot, text)))
     number = sequence(history.commits[-1]) + 1 if history.commits else 1
     commit = Commit(f"c{number}", RESTORE, history.runs[-1].n if history.runs else 0, tuple(edits))
     if session.journal.path is not None:
@@ -87,6 +88,27 @@ def spots_of(session: Session, wanted: Spot | tuple[int, int] | str) -> Iterable
     if not found:
         raise LookupError(f"{wanted!r} is neither a spot (17:0) nor the id of a tool call of this session")
     return found[-1:]
+
+
+def _original(session: Session, spot: Spot, text: str) -> dict[str, Any]:
+    """The fields a stored original sets: words, or JSON where the block was more than words."""
+    fields: set[str] = set()
+    for commit in session.track.history.live():
+        for edit in commit.edits:
+            if isinstance(edit, Rewrite) and spot in edit.spots and isinstance(edit.set, Mapping):
+                fields |= edit.set.keys()
+    try:
+        value = json.loads(text)
+    except ValueError:
+        value = text
+    if "type" in fields and isinstance(value, dict):
+        return {"text": None, **value}
+    if "input" in fields and isinstance(value, dict):
+        return {"input": value}
+    if "content" in fields:
+        parts = isinstance(value, list) and value and all(isinstance(one, dict) and "type" in one for one in value)
+        return {"content": value if parts else text}
+    return {"text": text}
 
 
 def _nothing(session: Session, spot: Spot) -> str:

@@ -192,7 +192,7 @@ class Staging:
             undone=staged.undone,
             undone_messages=staged.undone_messages,
             origins=origins,
-            shorten_user=bool(getattr(stage.params, "store", None)) and "user" in origins,
+            shorten_user=stage.kind == "replace" and bool(getattr(stage.params, "store", None)) and "user" in origins,
         )
 
     # --- model and head

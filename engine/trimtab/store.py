@@ -12,10 +12,7 @@ from typing import Protocol
 
 from .files import Folder, inside
 
-_UNSAFE = re.compile(r"[^A-Za-z0-9_-]+")
 _PART = re.compile(r"[\w@+-][\w.@+ -]*")
-LONGEST_ID = 64
-"""Characters kept of a tool id; some providers' ids are over a kilobyte (FAULTS C6)."""
 LONGEST_PART = 200
 
 
@@ -39,13 +36,6 @@ class Store(Protocol):
 
     def has(self, name: str) -> bool:
         """Whether there is a text of that name."""
-
-
-def safe_name(tool_id: str, text: str) -> str:
-    """File name for a text: the cleaned id, 12 hex digits of blake2b over the text, ``.txt``."""
-    cleaned = _UNSAFE.sub("_", tool_id)[:LONGEST_ID] or "text"
-    digest = blake2b(text.encode("utf-8", "surrogatepass"), digest_size=6).hexdigest()
-    return f"{cleaned}-{digest}.txt"
 
 
 def parts_of(name: str) -> list[str]:

@@ -13,10 +13,10 @@ from trimtab.conversation.edits import Rewrite, Spot
 from trimtab.conversation.items import MEDIA
 from trimtab.conversation.request import Info
 from trimtab.effects import AskFailed, EffectFailed, Reply
+from trimtab.naming import safe_name
 from trimtab.policy.proposal import Proposal
 from trimtab.policy.selection import candidates
 from trimtab.stages._preview import head_end, tail_start
-from trimtab.store import safe_name
 from trimtab.templating import Text
 from trimtab.tokens.estimate import estimate
 

@@ -6,7 +6,7 @@ import pytest
 from tests.scenes import Making, Ports, Session, bash, calls, results, says, stage_of, user
 
 from trimtab.conversation.request import Info
-from trimtab.effects import Hook, HookReply
+from trimtab.effects import Effect, EffectFailed, Hook, HookReply
 from trimtab.facts import Facts, ManualRequest
 from trimtab.policy.proposal import Cover, Proposal
 from trimtab.stages.summarize import Summarize
@@ -230,6 +230,34 @@ def test_a_hook_hears_of_the_summary_and_what_it_says_is_remarked() -> None:
     proposal = s.propose(summary())
     assert proposal.remarks["hook_results"] == "Branch: main"
     assert Hook("after_summary", "stage", "What was done.") in s.ports.effects
+
+
+class BrokenHooks(Ports):
+    """Hooks that fail at one moment."""
+
+    moment = "after_summary"
+
+    def perform(self, effect: Effect) -> Any:
+        if isinstance(effect, Hook) and effect.moment == self.moment:
+            raise RuntimeError("no such script")
+        return super().perform(effect)
+
+
+def test_a_hook_that_fails_after_the_summary_only_warns() -> None:
+    s = session(ports=BrokenHooks())
+    proposal = s.run(summary())
+    assert s.texts[-1] == "What was done."
+    assert [notice.level for notice in proposal.notices] == ["warning"]
+    assert "no such script" in proposal.notices[0].text
+
+
+def test_a_hook_that_fails_before_the_summary_fails_the_stage_for_it_might_have_said_no() -> None:
+    ports = BrokenHooks()
+    ports.moment = "before_summary"
+    s = session(ports=ports)
+    with pytest.raises(EffectFailed, match="no such script"):
+        s.propose({"kind": "summarize", "prompt": "Sum it up."})
+    assert s.ports.questions == []
 
 
 def test_notes_cannot_be_used_yet_and_the_reason_says_so() -> None:

@@ -6,10 +6,12 @@ from typing import Any
 import pytest
 from tests.scenes import Session, bash, image, read, results, says, stage_of, user
 
+from trimtab.conversation.request import Info
 from trimtab.effects import Ask, AskFailed, HookReply, Reply
 from trimtab.facts import Facts, ManualRequest
 from trimtab.policy.past import StageIndex
 from trimtab.policy.proposal import Cover
+from trimtab.tokens.estimate import estimate
 
 SUMMARY = "The leak was found and mended."
 
@@ -191,6 +193,14 @@ def test_the_failure_told_is_the_last_of_a_model_that_was_there() -> None:
     assert s.run(asking(model=["same", "other"])).failure == "too_long"
 
 
+def test_a_model_that_is_not_there_is_told_even_if_its_window_were_too_small() -> None:
+    s = session(*bash("a", "ls", "line of output " * 90_000), *bash("b", "ls", "ok " * 900))
+    ladder = [{"remove": {"what": "rounds", "from": "oldest", "excess": True, "share": 0.5}}]
+    proposal = s.run(asking(ladder=ladder))
+    assert proposal.failure == "unavailable"
+    assert len(s.ports.questions) == 1
+
+
 def test_a_passing_error_is_tried_again_twice() -> None:
     s = session()
     s.ports.answers += [AskFailed("error", "busy", transient=True)] * 2 + [SUMMARY]
@@ -288,6 +298,16 @@ def test_what_the_error_reports_as_too_much_is_taken_out() -> None:
     ladder = [{"remove": {"what": "rounds", "from": "oldest", "excess": True, "share": 0.1}}]
     proposal = s.run(asking(ladder=ladder))
     assert proposal.remarks["dropped"] == [1, 2, 3, 4, 5]
+
+
+def test_what_usage_tells_of_the_size_counts_for_the_excess_too() -> None:
+    s = session(usage=12_000, window=10_000)
+    s.ports.answers.append(SUMMARY)
+    ladder = [{"remove": {"what": "rounds", "from": "oldest", "excess": True, "share": 0.5}}]
+    proposal = s.run(asking(ladder=ladder, max_output=1_000))
+    # The view is far smaller by the estimate than by its usage; as much as fits is shown all the same.
+    assert sum(item.total for item in s.path) < 3_000
+    assert 7_000 < proposal.remarks["input_tokens"] < 9_000
 
 
 def test_without_a_reported_excess_the_amount_given_counts() -> None:
@@ -475,6 +495,31 @@ def test_an_earlier_summary_can_be_kept_apart() -> None:
     assert "First." not in str(question.request)
 
 
+HOSTS_OWN = "Continued from before.\n\nAnalysis:\nLet me think.\n\nSummary:\n1. Goal: mend it.\n"
+
+
+def test_thoughts_a_host_left_in_front_of_its_own_summary_are_not_told_again() -> None:
+    s = Session([user(HOSTS_OWN), *bash("a", "ls", "ok " * 900)], infos=[Info(origin="summary")])
+    s.ports.answers.append(SUMMARY)
+    s.run(asking(prompt="Before: {{ previous }}"))
+    assert s.ports.questions[0].question.prompt == (
+        "Before: Continued from before.\n\nSummary:\n1. Goal: mend it."
+    )
+
+
+def test_a_template_is_told_the_words_a_model_wrote_and_not_its_own() -> None:
+    written = stage_of(asking(id="written"))
+    filled = stage_of({"id": "filled", "kind": "summarize", "text": "Filled. Before: {{ previous }}."})
+    index = StageIndex.of([written, filled])
+    s = session()
+    s.ports.answers.append("A model's words.")
+    for stage in (written, filled, filled):
+        s.run(stage, history=replace(s.scene().history, index=index))
+        s.append(bash("z", "ls", "ok " * 900))
+    summaries = [text for text, item in zip(s.texts, s.items, strict=True) if item.origin == "summary"]
+    assert summaries == ["Filled. Before: A model's words.."]
+
+
 def test_the_open_request_is_pending_until_it_is_answered() -> None:
     stage = asking(prompt="Open: {{ pending }}.")
     for last, words in (([], "Find the leak."), ([says("Done.")], "")):
@@ -544,6 +589,26 @@ def test_grounding_stays_within_its_budget() -> None:
     assert s.texts[-1].count("\n- error number") == 2
     assert "error number 29" in s.texts[-1]
     assert "- and 28 more" in s.texts[-1]
+
+
+def test_a_long_message_leaves_room_for_the_others() -> None:
+    s = Session(
+        [
+            user("long " * 4_000),
+            *bash("a", "ls", "ok " * 900),
+            user("> quoted\nshort"),
+            *bash("b", "ls", "ok"),
+        ]
+    )
+    s.ports.answers.append("# User messages\n\n# Next\nGo on.")
+    sections = {"User messages": "user_messages"}
+    proposal = s.run(asking(ground={"sections": sections, "budget": {"tokens": 400}}))
+    assert proposal.remarks["grounded"] == {"user_messages": 2}
+    body = s.texts[-1].split("\n\n# Next")[0]
+    assert "> long long" in body
+    assert "characters left out" in body
+    assert body.endswith("\n\n> > quoted\n> short")
+    assert estimate(body) < 400
 
 
 def test_the_edit_covers_what_the_remarks_say() -> None:

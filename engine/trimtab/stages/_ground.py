@@ -18,6 +18,10 @@ Records = Sequence[Mapping[str, Any]]
 UNITS = ("items", "tokens", "tokens_each", "chars", "chars_each")
 LINE_CHARS = 400
 """Characters of one appended line; longer values are shortened in their middle."""
+SHARE = 3
+"""One record gets at most this part of what may be added, so that a long one leaves room for others."""
+LEAST_TOKENS, NOTE_TOKENS = 60, 16
+"""Less of a record than this is not worth showing; the note about the part left out of it."""
 _MARKDOWN = re.compile(r"^#{1,6}\s", re.MULTILINE)
 
 
@@ -85,23 +89,33 @@ class _Purse:
         # A few tokens for headings and notes about what is left out.
         self.tokens = min(budget.get("tokens", math.inf), room - 40)
         self.chars = budget.get("chars", math.inf)
+        self._most = self.tokens / SHARE
         self._each = {
             unit: budget[f"{unit}_each"] for unit in ("tokens", "chars") if f"{unit}_each" in budget
         }
         self._scene = scene
 
-    def take(self, text: str) -> str | None:
-        """The text, shortened to what each may have; None if there is no room for it."""
+    def take(self, text: str, prefix: str = "") -> str | None:
+        """The text with its prefix on every line, shortened to what it may have; None if there is no room."""
         count = self._scene.count
         for unit, amount in self._each.items():
             text = cut(text, Limit(unit, amount), count)
-        tokens = count(text) + 1
-        if self.items < 1 or tokens > self.tokens or len(text) > self.chars:
+        line = _prefixed(text, prefix)
+        tokens, room = count(line) + 1, min(self.tokens, self._most)
+        if tokens > room >= LEAST_TOKENS:
+            bare = (room - NOTE_TOKENS) * count(text) / tokens
+            line = _prefixed(cut(text, Limit("tokens", bare), count), prefix)
+            tokens = count(line) + 1
+        if self.items < 1 or tokens > self.tokens or len(line) > self.chars:
             return None
         self.items -= 1
         self.tokens -= tokens
-        self.chars -= len(text)
-        return text
+        self.chars -= len(line)
+        return line
+
+
+def _prefixed(text: str, prefix: str) -> str:
+    return prefix + text.replace("\n", "\n" + prefix)
 
 
 def _values(scene: Scene, fact: str, records: Records | None) -> list[str]:
@@ -114,7 +128,7 @@ def _body(values: Sequence[str], purse: _Purse) -> tuple[str, int]:
     """The oldest, then as many of the newest as there is room for, quoted."""
     shown: dict[int, str] = {}
     for at in [0, *range(len(values) - 1, 0, -1)] if values else []:
-        line = purse.take("> " + values[at].replace("\n", "\n> "))
+        line = purse.take(values[at], "> ")
         if line is None:
             break
         shown[at] = line

@@ -92,11 +92,11 @@ def sheet(scene: Scene, given: Input, material: Material, start: int, model: str
         return Sheet(None, fenced, None, None, tokens)
     messages = _messages(scene, material, model)
     request = _request(scene, messages, material, model)
-    tokens = (scene.overhead_estimate + material.tokens) * _tokens_each(scene, material, model)
+    tokens = (scene.overhead_estimate + material.tokens) * tokens_each(scene, material, model)
     return Sheet(request, "", None, _point(scene, material, start), tokens)
 
 
-def _tokens_each(scene: Scene, material: Material, model: str) -> float:
+def tokens_each(scene: Scene, material: Material, model: str) -> float:
     """Real tokens for one estimated token of a request; what usage told of the main thread's holds."""
     if model != scene.request.model or not material.entries:
         return factor_of(scene, model)

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..conversation.edits import Spot
+from ..conversation.items import Item
 from ..conversation.view import View
 from ..effects import Core, EffectFailed, hook, put
 from ..naming import stored_name
@@ -26,7 +27,7 @@ from ._ground import Ground, Records
 from ._instructions import Instruction, instructions
 from ._known import pending_text, read_fact
 from ._material import gather
-from ._previous import previous_text
+from ._previous import previous_text, written
 from ._range import Range, has_tail, last_user, leading, open_round, pieces
 from ._transcript import transcript
 from ._variables import variables
@@ -227,12 +228,18 @@ class Work:
 
     def _previous(self, place: Range) -> str:
         items = self.scene.view.items
-        return previous_text(self.scene, [items[index] for index in place.indexes()], self.stage.wrapper)
+        return self._told([items[index] for index in place.indexes()])
 
     def _before_piece(self, place: Range) -> str:
         """The newest summary before a piece."""
         before = [item for item in self.scene.view.items[: place.start] if item.origin == "summary"]
-        return previous_text(self.scene, before[-1:], self.stage.wrapper)
+        return self._told(before[-1:])
+
+    def _told(self, items: Sequence[Item]) -> str:
+        """The words of the summaries among them; a template is not told what it filled itself."""
+        if self.stage.writer is None:
+            items = written(self.scene, items)
+        return previous_text(self.scene, items, self.stage.wrapper)
 
     def _freed(self, made: _Made, unit: str) -> float:
         items = [self.scene.view.items[index] for index in made.place.indexes()]
@@ -287,9 +294,17 @@ class Work:
             edits.append(Cover(*last, one.composed.middle))
             edits.extend(self._around(one.composed))
         text = "\n\n".join([one.text for one in made if one.text])
-        said = yield from hook("after_summary", scene.stage.id, text)
-        if said is not None and said.text:
-            self.remarks["hook_results"] = said.text
+        notices = [notice for one in made for notice in one.notices]
+        try:
+            said = yield from hook("after_summary", scene.stage.id, text)
+        except EffectFailed as problem:
+            # The summary is paid for and good: what a hook makes of it must not lose it.
+            self.remarks["hook"] = f"failed: {problem}"
+            words = f"the hook after the summary has failed: {problem}"
+            notices.append(Notice("warning", words, scene.stage.id))
+        else:
+            if said is not None and said.text:
+                self.remarks["hook_results"] = said.text
         items = scene.view.items
         self.remarks["range"] = [
             [items[start].serial, items[stop - 1].serial] for one in made for start, stop in one.place.parts
@@ -300,7 +315,7 @@ class Work:
         stored = {spot: name for one in made for spot, name in one.stored.items()}
         return Proposal(
             tuple(edits),
-            notices=tuple(notice for one in made for notice in one.notices),
+            notices=tuple(notices),
             items=sum(stop - start for one in made for start, stop in one.place.parts),
             stored=stored,
             calls=tuple(self.calls),

@@ -16,7 +16,7 @@ from ..policy.proposal import ModelCall
 from ..policy.scene import Scene
 from ..templating import Text, fence, mark
 from ._expects import Expects, Refused
-from ._input import Input, Sheet, excess, factor_of, sheet
+from ._input import Input, Sheet, excess, factor_of, sheet, tokens_each
 from ._ladder import Rung
 from ._material import Material
 from ._models import models_of
@@ -110,10 +110,12 @@ class Writer:
         session = _Session(self, scene, task, purpose, written)
         reasons: list[Refused] = []
         for name in self.models:
-            for failure in (yield from session.with_model(name)):
-                reasons.append(failure)
+            failures = yield from session.with_model(name)
             if written.text is not None:
                 return written
+            # Of a model that is not there it does not matter what else it would have failed over.
+            missing = [one for one in failures if one.reason == "unavailable"]
+            reasons.extend(missing[-1:] or failures)
         # That a model is not there says less than why another one could not do it.
         told = [one for one in reasons if one.reason != "unavailable"] or reasons
         written.failure = told[-1] if told else Refused("unavailable", "the stage names no model")
@@ -159,7 +161,7 @@ class _Session:
             elif rung.shortened and rung.removal is None and not rung.clips and rung.media is None:
                 continue
             for _ in range(rung.repeats(scene)):
-                too_much = None if last.excess is None else last.excess / factor_of(scene, model)
+                too_much = None if last.excess is None else last.excess / self._ratio(material, model)
                 shorter = rung.apply(scene, material, too_much)
                 if shorter is None:
                     break
@@ -172,6 +174,12 @@ class _Session:
                     break
                 material = shorter
         return failures
+
+    def _ratio(self, material: Material, model: str) -> float:
+        """The model's tokens for one estimated token of this input."""
+        if self.writer.input.as_text:
+            return factor_of(self.scene, model)
+        return tokens_each(self.scene, material, model)
 
     def _material(self, originals: bool) -> Material:
         task = self.task

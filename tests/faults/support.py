@@ -1,0 +1,174 @@
+"""What the tests of the field reports share: plain messages, long sessions, a run that is judged by a strict API."""
+
+from __future__ import annotations
+
+import copy
+import json
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from trimtab import Engine, Facts, Request
+from trimtab.outcome import Outcome
+from trimtab.session import Session
+from trimtab.tokens.models import lookup
+
+from tests.session.packs import engine_of, pack_of
+from tests.strict_api import problems
+
+Message = dict[str, Any]
+
+MODEL = "claude-sonnet-4-5"
+"""200,000 tokens, thinking of the older kind, a prefilled answer is taken."""
+BOUND = "claude-opus-5-5"
+"""A million tokens; thinking is signed over everything before it."""
+NOW = 1_700_000_000.0
+HEAD = "format: 1\nname: small\nversion: 1.0.0\n"
+
+CLEAR = HEAD + (
+    "stages:\n"
+    "  - {id: clear, kind: replace, select: {blocks: [tool_result], size: {chars: {above: 30}}},\n"
+    "     keep: {newest: {items: 1}}, text: '[cleared]'}\n"
+)
+SUM_UP = HEAD + (
+    "stages:\n"
+    "  - {id: sum-up, kind: summarize, at: {before_request: {tokens: {at_least: 2000}}, overflow: {}, manual: {}},\n"
+    "     keep: {newest: {rounds: 2}}, text: 'What was done: a great deal.'}\n"
+)
+
+
+def stages(*lines: str, top: str = "") -> str:
+    """A pack of these stages, each one line of flow style."""
+    return HEAD + top + "stages:\n" + "".join(f"  - {line}\n" for line in lines)
+
+
+# --- messages
+
+
+def user(*content: Any) -> Message:
+    return {"role": "user", "content": _content(content)}
+
+
+def assistant(*content: Any) -> Message:
+    return {"role": "assistant", "content": _content(content)}
+
+
+def _content(given: tuple[Any, ...]) -> Any:
+    return given[0] if len(given) == 1 and isinstance(given[0], str) else list(given)
+
+
+def text(words: str) -> Message:
+    return {"type": "text", "text": words}
+
+
+def call(name: str, tool: str = "Read", /, **given: Any) -> Message:
+    return {"type": "tool_use", "id": name, "name": tool, "input": given}
+
+
+def result(name: str, content: Any = "ok", **more: Any) -> Message:
+    return {"type": "tool_result", "tool_use_id": name, "content": content, **more}
+
+
+def thinking(words: str = "hm", signature: str = "signed") -> Message:
+    return {"type": "thinking", "thinking": words, "signature": signature}
+
+
+def image(data: str) -> Message:
+    return {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": data}}
+
+
+def round_of(name: str, content: Any = "ok", tool: str = "Read", /, **given: Any) -> list[Message]:
+    return [assistant(call(name, tool, **given)), user(result(name, content))]
+
+
+def rounds(count: int, chars: int = 400, start: int = 0, tool: str = "Read") -> list[Message]:
+    """Rounds of one call each, with results of about so many characters."""
+    out: list[Message] = []
+    for number in range(start, start + count):
+        line = f"line {number} of the output; "
+        words = (line * (chars // len(line) + 1))[:chars]
+        out += round_of(f"call-{number}", words, tool, file_path=f"/work/file-{number}.py")
+    return out
+
+
+def loop(count: int, chars: int = 400) -> list[Message]:
+    """A tool loop under one question."""
+    return [user("Find the leak and mend it."), *rounds(count, chars)]
+
+
+# --- running
+
+
+def run(
+    session: Session | Engine | str,
+    messages: Sequence[Message],
+    event: str = "before_request",
+    *,
+    model: str = MODEL,
+    system: Any = None,
+    tools: Any = None,
+    info: Any = (),
+    **facts: Any,
+) -> Outcome:
+    """One run, its input checked to be untouched and its request to be one that the API takes."""
+    if isinstance(session, str):
+        session = engine_of(session)
+    if isinstance(session, Engine):
+        session = session.session()
+    given = copy.deepcopy(list(messages))
+    request = Request(model, list(messages), system=system, tools=tools, info=info)
+    outcome = session.run(request, event, Facts(**{"now": NOW, "caller": "main", **facts}))
+    assert list(request.messages) == given, "the input was changed"
+    if event in ("before_request", "overflow") and outcome.send:
+        accepted(outcome, model)
+    return outcome
+
+
+def accepted(outcome: Outcome, model: str = MODEL) -> None:
+    """The request as it would go to the API is not refused."""
+    known = lookup(model)
+    bad = problems(
+        list(outcome.request.messages),
+        prefill=known.prefill,
+        system_messages=known.inner_system,
+        thinking=known.thinking,
+        max_images=known.max_images,
+    )
+    assert not bad, bad
+
+
+def shown(outcome: Outcome) -> list[Message]:
+    return [dict(message) for message in outcome.request.messages]
+
+
+def bodies(outcome: Outcome) -> str:
+    return json.dumps([outcome.request.system, list(outcome.request.messages)])
+
+
+def blocks(outcome: Outcome, kind: str) -> list[Message]:
+    """All blocks of one type in the request, in order."""
+    return [block for block in every_block(outcome.request.messages) if block.get("type") == kind]
+
+
+def every_block(messages: Iterable[Any]) -> list[Message]:
+    out: list[Message] = []
+    for message in messages:
+        content = message["content"]
+        out += [text(content)] if isinstance(content, str) else [dict(block) for block in content]
+    return out
+
+
+def words(outcome: Outcome) -> str:
+    """Everything the request says, in one text."""
+    return json.dumps(list(outcome.request.messages), ensure_ascii=False)
+
+
+def verdict(outcome: Outcome, stage: str) -> str:
+    report = outcome.receipt.stage(stage)
+    assert report is not None, f"no stage {stage} in the receipt"
+    return report.verdict
+
+
+def codes(outcome: Outcome) -> list[str]:
+    return [problem.code for problem in outcome.problems]
+
+
