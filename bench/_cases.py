@@ -200,7 +200,7 @@ def resume(folder: Path) -> Callable[[], Prepare]:
 
 
 def long_journal(folder: Path) -> Path:
-    """The journal of 20,000 messages, about 4.6 MB; the folder of it."""
+    """The journal of 20,000 messages, about 5.2 MB; the folder of it."""
     place = folder / "long"
     if not place.exists():
         count = 10 * REFERENCE
@@ -335,7 +335,7 @@ def cases(sizes: list[int], folder: Path) -> list[Case]:
         Case("digests", "first digests, 2,000", digests, 1.5),
         Case("resume", "resume from disk, two new messages", resume(folder), 4.0),
         Case("append", "journal: append of one line", journal_append(folder), times=100),
-        Case("load", "journal: load of about 4.6 MB", journal_load(folder), share=2),
+        Case("load", "journal: load of 5.2 MB", journal_load(folder), share=2),
         Case("effect", "effect", effects, times=EFFECTS),
         Case("walk", "item and shadow of each message", walk),
         Case("estimate", "token estimate of each text", estimates),

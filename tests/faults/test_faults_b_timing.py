@@ -379,14 +379,28 @@ def test_b6_a_cool_down_is_a_condition() -> None:
     assert all(later - earlier >= 5 for earlier, later in zip(fired, fired[1:], strict=False))
 
 
+SECTIONS = (
+    "Primary request and intent",
+    "Key technical concepts",
+    "Files and code sections",
+    "Errors and fixes",
+    "Problem solving",
+    "All user messages",
+    "Pending tasks",
+    "Current work",
+    "Optional next step",
+)
+
+
+@pytest.mark.xfail(strict=True, reason="autocompact pays for a summary on every call although tools alone are over its trigger")
 def test_b6_tool_schemas_above_the_trigger_do_not_make_it_compact_on_every_call() -> None:
-    answer = "<summary>" + "\n".join(f"{n}. Part {n}: nothing" for n in range(1, 10)) + "</summary>"
+    answer = "<summary>" + "\n".join(f"{n}. {name}: nothing" for n, name in enumerate(SECTIONS, 1)) + "</summary>"
     tools = [{"name": f"t{n}", "description": "does this and that, with care; " * 400, "input_schema": {}} for n in range(3)]
     writer = CannedSummarizer([answer] * 50)
     session = Engine.load("claude-code", models={"*": {"window": 32_000}}, summarizer=writer).session()
     messages = loop(3)
     for number in range(10):
-        messages += rounds(1, start=100 + number)
+        messages += rounds(1, 2000, start=100 + number)
         outcome = run(session, messages, tools=tools)
         limits = outcome.receipt.limits
         assert limits["auto"] < outcome.receipt.totals.overhead_tokens < limits["block"]
