@@ -24,7 +24,7 @@ from .tokens.figure import Factor, Reading, plausible
 from .tokens.models import Model, lookup
 from .track import Seen, Track
 from .trial import Bench, Sent, Standing
-from .validity import Profile, check, cuts
+from .validity import Profile, check, cuts, with_moved_marks
 from .validity.profiles.anthropic import Capabilities, anthropic
 
 if TYPE_CHECKING:
@@ -100,10 +100,15 @@ class Staging:
         if not must_mend:
             start = seen.new if standing.view is track.base else len(standing.view.items) - (len(track.base.items) - seen.new)
             states = standing.states if start else None
+            if states is not None and seen.marks_moved:
+                states = with_moved_marks(standing.view.items[:start], profile, states)
             report = check(standing.view, profile, states, start if states is not None else 0, event in SENDING)
-            old = standing.violations if states is not None else ()
-            standing = Standing(standing.overlay, standing.view, (*old, *report.violations), report.states)
-            must_mend = bool(report.violations)
+            new = report.violations
+            # What the end of the list breaks is found in every run; what no rule can mend is not tried again.
+            ends = {violation.rule for violation in new}
+            old = () if states is None else tuple(v for v in standing.violations if v.rule not in ends)
+            standing = Standing(standing.overlay, standing.view, (*old, *new), report.states)
+            must_mend = any(violation.repairable for violation in new)
         usage, factor = self._read_usage(request, facts, policy, model, seen)
         refusal = classify(facts.error, engine.pack.api_errors)
         spots, messages = track.history.undone_spots()

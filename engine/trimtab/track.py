@@ -61,7 +61,7 @@ def ghost(serial: int, text: str) -> Item:
     item.role, item.origin, item.mask, item.total, item.bytes = "user", "user", 0, 0, 0
     item.chars = item.tokens = ()
     item.uses = item.results = item.names = ()
-    item.numbers = None
+    item.numbers, item.plain = None, False
     return item
 
 
@@ -73,6 +73,7 @@ class Seen:
     new: int
     refolded: bool
     dropped: tuple[Dropped, ...] = ()
+    marks_moved: bool = False
 
 
 @dataclass(slots=True)
@@ -198,7 +199,10 @@ class Track:
         messages = list(request.messages)
         seen = self.lineage.observe(messages, self._sent_digests)
         before = self.lineage.next
-        plain = seen.how == "append" and not seen.touched and all(serial >= before for serial in seen.serials)
+        plain = seen.how == "append" and all(serial >= before for serial in seen.serials)
+        if seen.touched:
+            changes = self.standing.overlay.changes
+            plain = plain and not any(self.lineage.path[index] in changes for index in seen.touched)
         old = {} if plain else {item.serial: item for item in self.base.items}
         items, shadows = self._items(request, messages, seen, old)
         first = not self.lineage.path
@@ -212,7 +216,7 @@ class Track:
             if self.standing.view is not self.base:
                 self.standing.view.extend(items)
             self._book_on()
-            return Seen(seen.how, seen.keep, False)
+            return Seen(seen.how, seen.keep, False, marks_moved=bool(seen.touched))
         self.base = View([*self.base.items[: seen.keep], *items]) if self._fresh else View(items)
         return self._refold(seen)
 
@@ -251,7 +255,9 @@ class Track:
             if item.message is not messages[index]:
                 item.message = messages[index]
         for index in seen.touched:
-            self.builder.forget(self.base.items[index].serial)
+            item = self.base.items[index]
+            item.plain = False
+            self.builder.forget(item.serial)
 
     def _origin(self, serial: int) -> str | None:
         """Of a message that an edit brought in and the host feeds back: where it came from."""

@@ -1,4 +1,4 @@
-"""What the tests of the field reports share: plain messages, long sessions, a run that is judged by a strict API."""
+"""What the tests of the field reports share: plain messages, long sessions, a run judged by a strict API."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ import json
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from tests.session.packs import engine_of
+from tests.strict_api import problems
+
 from trimtab import Engine, Facts, Request
 from trimtab.outcome import Outcome
 from trimtab.session import Session
 from trimtab.tokens.models import lookup
-
-from tests.session.packs import engine_of, pack_of
-from tests.strict_api import problems
 
 Message = dict[str, Any]
 
@@ -31,7 +31,8 @@ CLEAR = HEAD + (
 )
 SUM_UP = HEAD + (
     "stages:\n"
-    "  - {id: sum-up, kind: summarize, at: {before_request: {tokens: {at_least: 2000}}, overflow: {}, manual: {}},\n"
+    "  - {id: sum-up, kind: summarize, at: {before_request: {tokens: {at_least: 2000}}, overflow: {}, "
+    "manual: {}},\n"
     "     keep: {newest: {rounds: 2}}, text: 'What was done: a great deal.'}\n"
 )
 
@@ -170,5 +171,3 @@ def verdict(outcome: Outcome, stage: str) -> str:
 
 def codes(outcome: Outcome) -> list[str]:
     return [problem.code for problem in outcome.problems]
-
-

@@ -1,12 +1,10 @@
-"""Group A of the field reports, through a whole run: whatever list comes in, what goes out is accepted, and it stays so."""
+"""Group A of the field reports, through a whole run: whatever list comes in, what goes out is accepted."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import pytest
-from trimtab.validity.pairs import INTERRUPTED
-
 from tests.faults.support import (
     BOUND,
     CLEAR,
@@ -34,6 +32,8 @@ from tests.faults.support import (
     verdict,
 )
 
+from trimtab.validity.pairs import INTERRUPTED
+
 NOTHING = HEAD + "stages: []\n"
 KEEP_ONE = stages(
     "{id: cut, kind: drop, select: {origins: [assistant, tool]}, keep: {newest: {messages: 1}}}",
@@ -43,7 +43,9 @@ KEEP_ONE = stages(
 def test_a1_a_keep_of_one_message_moves_to_a_whole_round() -> None:
     outcome = run(KEEP_ONE, loop(4))
     assert verdict(outcome, "cut") == "committed"
-    assert {b["id"] for b in blocks(outcome, "tool_use")} == {b["tool_use_id"] for b in blocks(outcome, "tool_result")}
+    assert {b["id"] for b in blocks(outcome, "tool_use")} == {
+        b["tool_use_id"] for b in blocks(outcome, "tool_result")
+    }
     assert len(blocks(outcome, "tool_use")) == 1
 
 
@@ -98,7 +100,9 @@ def test_a3_a_dead_call_of_a_crashed_worker_does_not_switch_compaction_off() -> 
 
 
 def test_a4_ids_used_again_in_each_turn_clear_the_right_one() -> None:
-    again = [m for n in range(3) for m in (user(f"turn {n}"), *round_of("functions.read:0", f"result {n} " * 30))]
+    again = [
+        m for n in range(3) for m in (user(f"turn {n}"), *round_of("functions.read:0", f"result {n} " * 30))
+    ]
     outcome = run(CLEAR, again)
     contents = [block["content"] for block in blocks(outcome, "tool_result")]
     assert contents == ["[cleared]", "[cleared]", "result 2 " * 30]
@@ -108,14 +112,20 @@ def test_a4_ids_used_again_in_each_turn_clear_the_right_one() -> None:
 
 
 def test_a4_of_two_results_of_an_abort_the_good_one_goes_out() -> None:
-    twice = [user("q"), assistant(call("x")), user(result("x", "aborted", is_error=True)), user(result("x", "good"))]
+    twice = [
+        user("q"),
+        assistant(call("x")),
+        user(result("x", "aborted", is_error=True)),
+        user(result("x", "good")),
+    ]
     assert blocks(run(NOTHING, twice), "tool_result") == [result("x", "good")]
 
 
 @pytest.mark.parametrize("place", ["end", "start", "after_summary"])
 def test_a5_an_attached_text_never_stands_before_a_tool_result(place: str) -> None:
     pack = SUM_UP + (
-        f"  - {{id: reminder, kind: attach, place: {place}, when: {{committed: [sum-up]}}, from: [{{text: 'Mind the gap.'}}]}}\n"
+        f"  - {{id: reminder, kind: attach, place: {place}, when: {{committed: [sum-up]}}, "
+        f"from: [{{text: 'Mind the gap.'}}]}}\n"
     )
     outcome = run(pack, loop(6, 3000))
     assert verdict(outcome, "reminder") == "committed"
@@ -123,7 +133,9 @@ def test_a5_an_attached_text_never_stands_before_a_tool_result(place: str) -> No
 
 
 def test_a5_a_text_attached_to_each_result_message_stands_behind_its_results() -> None:
-    pack = stages("{id: ids, kind: attach, place: each, select: {origins: [tool]}, from: [{text: '[id:{{ id }}]'}]}")
+    pack = stages(
+        "{id: ids, kind: attach, place: each, select: {origins: [tool]}, from: [{text: '[id:{{ id }}]'}]}"
+    )
     outcome = run(pack, loop(2))
     for message in shown(outcome):
         if message["role"] == "user" and isinstance(message["content"], list):
@@ -193,7 +205,9 @@ def test_a8_signed_thinking_is_whole_or_gone_after_an_edit_before_it() -> None:
 def test_a8_an_open_loop_of_an_older_model_keeps_its_thinking_when_old_results_are_cleared() -> None:
     messages = signed(4)
     outcome = run(CLEAR, messages, model=MODEL)
-    assert blocks(outcome, "thinking") == [block for block in every_block(messages) if block["type"] == "thinking"]
+    assert blocks(outcome, "thinking") == [
+        block for block in every_block(messages) if block["type"] == "thinking"
+    ]
 
 
 def test_a8_a_redacted_block_is_treated_like_any_other_thinking() -> None:
@@ -239,7 +253,9 @@ def test_a11_marks_of_system_and_tools_count_too() -> None:
 
 
 def test_a12_only_the_leading_system_messages_are_the_prompt() -> None:
-    prompt, notice = ({"role": "system", "content": words} for words in ("You help.", "The date has changed."))
+    prompt, notice = (
+        {"role": "system", "content": words} for words in ("You help.", "The date has changed.")
+    )
     messages = [prompt, user("Find the leak."), *rounds(2, 3000), user("And?"), notice, *rounds(4, 3000)]
     outcome = run(SUM_UP, messages, model=BOUND)
     assert verdict(outcome, "sum-up") == "committed"

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import pytest
-from trimtab import ApiError, Engine, Info, ManualRequest, PackError, Usage
-from trimtab.summarizers.canned import CannedSummarizer
-from trimtab.tokens.figure import response_usage
-
 from tests.faults.support import (
     BOUND,
     CLEAR,
@@ -37,16 +34,23 @@ from tests.faults.support import (
 )
 from tests.strategies import PIXEL
 
+from trimtab import ApiError, Engine, Info, ManualRequest, PackError, Usage
+from trimtab.summarizers.canned import CannedSummarizer
+from trimtab.tokens.figure import response_usage
+
 NOTHING = HEAD + "stages: []\n"
 AT_SHARE = HEAD + (
     "limits: {auto: 0.8 * window}\n"
     "stages:\n"
-    "  - {id: sum-up, kind: summarize, at: {before_request: {tokens: {at_least: auto}}, overflow: {}, manual: {}},\n"
+    "  - {id: sum-up, kind: summarize, at: {before_request: {tokens: {at_least: auto}}, overflow: {}, "
+    "manual: {}},\n"
     "     keep: {newest: {rounds: 2}}, text: 'What was done.'}\n"
 )
 
 
-def measured(prompt: int, count: int = 12, model: str = MODEL, **more: int) -> tuple[list[Any], list[Info | None]]:
+def measured(
+    prompt: int, count: int = 12, model: str = MODEL, **more: int
+) -> tuple[list[Any], list[Info | None]]:
     """A tool loop whose newest response reports this usage."""
     messages = loop(count, 2000)
     info: list[Info | None] = [None] * len(messages)
@@ -76,7 +80,9 @@ def test_b1_the_trigger_follows_the_models_own_window(model: str, auto: int) -> 
     assert outcome.receipt.limits["auto"] == auto
 
 
-@pytest.mark.parametrize(("used", "fires"), [(170_000, False), (350_000, False), (960_000, False), (970_000, True)])
+@pytest.mark.parametrize(
+    ("used", "fires"), [(170_000, False), (350_000, False), (960_000, False), (970_000, True)]
+)
 def test_b1_a_wide_model_is_not_compacted_at_a_sixth_of_its_window(used: int, fires: bool) -> None:
     messages, info = measured(used, model=BOUND)
     outcome = run(Engine.load("claude-code"), messages, model=BOUND, info=info)
@@ -103,7 +109,9 @@ def test_b1_an_unknown_model_gets_the_default_of_the_language_and_the_receipt_sh
 def test_b1_the_report_says_that_a_window_is_only_assumed() -> None:
     assumed, known = (run(AT_SHARE, [user("q")], model=model) for model in ("my-own-model", "gpt-4o"))
     assert assumed.receipt.limits == known.receipt.limits
-    assert [problem.message for problem in assumed.problems] != [problem.message for problem in known.problems]
+    assert [problem.message for problem in assumed.problems] != [
+        problem.message for problem in known.problems
+    ]
 
 
 def test_b1_an_unknown_window_can_be_told_from_a_known_one_by_the_pack() -> None:
@@ -157,11 +165,14 @@ def test_b1_a_learned_window_survives_a_new_process(tmp_path: Path) -> None:
     ("stage", "said"),
     [
         (
-            "{id: s, kind: summarize, at: {before_request: {tokens: {at_least: 35000}}}, text: x, keep: {newest: {tokens: {at_least: 40000}}}}",
+            "{id: s, kind: summarize, at: {before_request: {tokens: {at_least: 35000}}}, text: x, "
+            "keep: {newest: {tokens: {at_least: 40000}}}}",
             ("40", "35"),
         ),
         (
-            "{id: s, kind: replace, at: {before_request: {tokens: {at_least: 100}}}, select: {blocks: [tool_result], age: {turns: {at_least: 1}}}, fit: {per: view, tokens: 200}, text: x}",
+            "{id: s, kind: replace, at: {before_request: {tokens: {at_least: 100}}}, "
+            "select: {blocks: [tool_result], age: {turns: {at_least: 1}}}, fit: {per: view, "
+            "tokens: 200}, text: x}",
             ("200", "100"),
         ),
         ("{id: s, kind: summarize, at: {overflow: {error: [no_such_error]}}, text: x}", ("no_such_error",)),
@@ -170,7 +181,9 @@ def test_b1_a_learned_window_survives_a_new_process(tmp_path: Path) -> None:
         ("{id: s, kind: guard, level: block, text: x, when: {token: {at_least: 5}}}", ("token",)),
     ],
 )
-def test_b2_a_policy_that_contradicts_itself_is_refused_when_it_is_loaded(stage: str, said: tuple[str, ...]) -> None:
+def test_b2_a_policy_that_contradicts_itself_is_refused_when_it_is_loaded(
+    stage: str, said: tuple[str, ...]
+) -> None:
     with pytest.raises(PackError) as caught:
         engine_of(stages(stage))
     for word in said:
@@ -200,7 +213,9 @@ def test_b3_the_result_about_to_be_sent_counts_not_the_last_usage() -> None:
 
 
 def test_b3_system_and_tools_are_part_of_the_request() -> None:
-    tools = [{"name": f"t{n}", "description": "does this and that " * 50, "input_schema": {}} for n in range(20)]
+    tools = [
+        {"name": f"t{n}", "description": "does this and that " * 50, "input_schema": {}} for n in range(20)
+    ]
     bare = run(NOTHING, [user("q")])
     full = run(NOTHING, [user("q")], system="You help. " * 500, tools=tools)
     assert tokens(full) > tokens(bare) + 5000
@@ -344,7 +359,8 @@ def test_b6_the_same_usage_reported_again_does_not_fire_a_second_time() -> None:
 def test_b6_what_is_attached_after_a_summary_does_not_fill_the_window_again() -> None:
     pack = SUM_UP + (
         "  - {id: rules, kind: attach, when: {committed: [sum-up]},\n"
-        "     from: [{fact: memory, text: '{% for item in items %}{{ item.text }}{% endfor %}'}, {text: 'Short note.'}]}\n"
+        "     from: [{fact: memory, text: '{% for item in items %}{{ item.text }}{% endfor %}'}, "
+        "{text: 'Short note.'}]}\n"
     )
     outcome = run(pack, loop(12, 1500), memory=[{"path": "RULES.md", "text": "never push to main; " * 1500}])
     assert verdict(outcome, "sum-up") == "committed"
@@ -376,7 +392,7 @@ def test_b6_a_cool_down_is_a_condition() -> None:
         seen.append(verdict(run(session, messages), "sum-up"))
     fired = [number for number, one in enumerate(seen) if one == "committed"]
     assert fired
-    assert all(later - earlier >= 5 for earlier, later in zip(fired, fired[1:], strict=False))
+    assert all(later - earlier >= 5 for earlier, later in pairwise(fired))
 
 
 SECTIONS = (
@@ -392,10 +408,18 @@ SECTIONS = (
 )
 
 
-@pytest.mark.xfail(strict=True, reason="autocompact pays for a summary on every call although tools alone are over its trigger")
+@pytest.mark.xfail(
+    strict=True,
+    reason="autocompact pays for a summary on every call although tools alone are over its trigger",
+)
 def test_b6_tool_schemas_above_the_trigger_do_not_make_it_compact_on_every_call() -> None:
-    answer = "<summary>" + "\n".join(f"{n}. {name}: nothing" for n, name in enumerate(SECTIONS, 1)) + "</summary>"
-    tools = [{"name": f"t{n}", "description": "does this and that, with care; " * 400, "input_schema": {}} for n in range(3)]
+    answer = (
+        "<summary>" + "\n".join(f"{n}. {name}: nothing" for n, name in enumerate(SECTIONS, 1)) + "</summary>"
+    )
+    tools = [
+        {"name": f"t{n}", "description": "does this and that, with care; " * 400, "input_schema": {}}
+        for n in range(3)
+    ]
     writer = CannedSummarizer([answer] * 50)
     session = Engine.load("claude-code", models={"*": {"window": 32_000}}, summarizer=writer).session()
     messages = loop(3)
@@ -486,7 +510,9 @@ def test_b8_reactive_only_waits_for_the_api() -> None:
     messages, info = heavy()
     engine = Engine.load("claude-code", settings={"reactive_only": True})
     assert verdict(run(engine, messages, info=info), "autocompact") == "skipped"
-    outcome = run(engine, messages, "overflow", info=info, error="prompt is too long: 210000 tokens > 200000 maximum")
+    outcome = run(
+        engine, messages, "overflow", info=info, error="prompt is too long: 210000 tokens > 200000 maximum"
+    )
     assert verdict(outcome, "autocompact") == "committed"
 
 
@@ -502,7 +528,7 @@ def test_b8_a_stage_switched_off_is_off_for_every_event_and_visible() -> None:
 
 @pytest.mark.parametrize("settings", [{"autocompact": False}, {"auto_compact": "no"}, {"auto_compact": 0}])
 def test_b8_a_setting_that_is_unknown_or_of_another_type_is_an_error(settings: dict[str, Any]) -> None:
-    with pytest.raises(ValueError, match="auto_?compact"):
+    with pytest.raises(ValueError, match=r"auto_?compact"):
         Engine.load("claude-code", settings=settings)
 
 
@@ -527,7 +553,8 @@ OVERFLOWS = [
 BY_ERROR = stages(
     "{id: too-long, kind: guard, at: {overflow: {error: [prompt_too_long]}}, level: info, text: long}",
     "{id: too-large, kind: guard, at: {overflow: {error: [request_too_large]}}, level: info, text: large}",
-    "{id: media, kind: guard, at: {overflow: {error: [media_too_large, too_many_media, bad_media]}}, level: info, text: media}",
+    "{id: media, kind: guard, at: {overflow: {error: [media_too_large, too_many_media, bad_media]}}, "
+    "level: info, text: media}",
 )
 
 
@@ -568,7 +595,12 @@ def test_b9_bytes_and_media_have_cures_of_their_own(error: ApiError, cure: str) 
 )
 def test_b9_a_throttle_destroys_no_history(error: Any) -> None:
     messages = loop(12, 3000)
-    outcome = run(SUM_UP.replace("overflow: {}", "overflow: {error: [prompt_too_long]}"), messages, "overflow", error=error)
+    outcome = run(
+        SUM_UP.replace("overflow: {}", "overflow: {error: [prompt_too_long]}"),
+        messages,
+        "overflow",
+        error=error,
+    )
     assert shown(outcome) == messages
     assert not outcome.send
     assert "retry-later" in codes(outcome)
@@ -592,7 +624,10 @@ def test_b9_a_throttle_teaches_no_smaller_window() -> None:
 
 
 def test_b9_a_pack_can_teach_an_error_of_its_own() -> None:
-    own = BY_ERROR.replace("stages:", "api_errors: {prompt_too_long: ['*tape is full*'], retry_later: ['*tape is busy*']}\nstages:")
+    own = BY_ERROR.replace(
+        "stages:",
+        "api_errors: {prompt_too_long: ['*tape is full*'], retry_later: ['*tape is busy*']}\nstages:",
+    )
     assert spoken("the tape is full") == []
     assert spoken("the tape is full", own) == ["long"]
     assert codes(run(own, [user("q")], "overflow", error="the tape is busy")) == ["retry-later"]
@@ -605,6 +640,12 @@ def test_b9_an_unknown_refusal_is_not_sent_again_unchanged() -> None:
 
 
 def test_b9_calls_of_the_refused_request_are_still_paired() -> None:
-    messages = [user("q"), assistant(call("a"), call("b")), user(result("a", "x" * 5000), result("b", "y" * 5000))]
+    messages = [
+        user("q"),
+        assistant(call("a"), call("b")),
+        user(result("a", "x" * 5000), result("b", "y" * 5000)),
+    ]
     outcome = run(SUM_UP, messages, "overflow", error=OVERFLOWS[0])
-    assert {b["id"] for b in blocks(outcome, "tool_use")} == {b["tool_use_id"] for b in blocks(outcome, "tool_result")}
+    assert {b["id"] for b in blocks(outcome, "tool_use")} == {
+        b["tool_use_id"] for b in blocks(outcome, "tool_result")
+    }

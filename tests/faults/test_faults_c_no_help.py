@@ -9,10 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from trimtab import ApiError, Engine
-from trimtab.store import FolderStore
-from trimtab.summarizers.canned import CannedSummarizer
-
 from tests.faults.support import (
     BOUND,
     HEAD,
@@ -40,10 +36,14 @@ from tests.faults.support import (
 )
 from tests.strategies import PIXEL
 
+from trimtab import ApiError, Engine
+from trimtab.store import FolderStore
+from trimtab.summarizers.canned import CannedSummarizer
+
 OFFLOAD = stages(
     "{id: offload, kind: replace, at: [tool_result, before_request, overflow], once: true, store: results,"
     " select: {blocks: [tool_result], size: {chars: {above: 1000}}}, preview: {head: {bytes: 200}},"
-    " text: \"Too long; the whole of it: {{ path }}\\n{{ head }}\"}"
+    ' text: "Too long; the whole of it: {{ path }}\\n{{ head }}"}'
 )
 TOO_LONG = "prompt is too long: 210432 tokens > 200000 maximum"
 
@@ -111,7 +111,10 @@ def test_c2_a_placeholder_longer_than_what_it_replaces_is_not_used() -> None:
 
 
 def test_c2_a_pass_without_gain_says_so_and_leaves_the_list() -> None:
-    pack = stages("{id: clear, kind: replace, select: {blocks: [tool_result], age: {rounds: {at_least: 1}}}, text: 'A long placeholder.'}")
+    pack = stages(
+        "{id: clear, kind: replace, select: {blocks: [tool_result], age: {rounds: {at_least: 1}}}, "
+        "text: 'A long placeholder.'}"
+    )
     messages = [user("q"), *round_of("a", "ok"), *round_of("b", "ok")]
     outcome = run(pack, messages)
     report = outcome.receipt.stage("clear")
@@ -153,13 +156,17 @@ def picture(size: int) -> str:
 def shots(count: int, size: int = 0) -> list[Any]:
     out: list[Any] = [user("Look at the page.")]
     for number in range(count):
-        out += round_of(f"shot-{number}", [text(f"shot {number}"), image(picture(size + number))], "Screenshot")
+        out += round_of(
+            f"shot-{number}", [text(f"shot {number}"), image(picture(size + number))], "Screenshot"
+        )
     return out
 
 
 BYTES = stages(
-    "{id: old-shots, kind: replace, at: {before_request: {bytes: {at_least: 2000000}}, overflow: {error: [request_too_large]}},"
-    " select: {blocks: [tool_result], has: [image]}, keep: {newest: {items: 3}}, text: '[screenshot left out]'}"
+    "{id: old-shots, kind: replace, at: {before_request: {bytes: {at_least: 2000000}}, "
+    "overflow: {error: [request_too_large]}},"
+    " select: {blocks: [tool_result], has: [image]}, keep: {newest: {items: 3}}, "
+    "text: '[screenshot left out]'}"
 )
 
 
@@ -193,7 +200,9 @@ def test_c3_an_error_that_names_a_block_takes_that_one_and_no_other() -> None:
     assert [block["type"] for block in shown(outcome)[2]["content"]] == ["text", "text"]
 
 
-@pytest.mark.xfail(strict=True, reason="the error counts messages without the leading system messages, the view with them")
+@pytest.mark.xfail(
+    strict=True, reason="the error counts messages without the leading system messages, the view with them"
+)
 def test_c3_a_named_block_is_found_although_system_messages_stand_before_the_list() -> None:
     messages = [{"role": "system", "content": "You help."}, *pasted()]
     error = ApiError("messages.2.content.1.image.source: image exceeds 5 MB maximum", 400)
@@ -202,7 +211,9 @@ def test_c3_a_named_block_is_found_although_system_messages_stand_before_the_lis
     assert [block["type"] for block in shown(outcome)[2]["content"]] == ["text", "text"]
 
 
-@pytest.mark.xfail(strict=True, reason="the error counts messages without the leading system messages, the view with them")
+@pytest.mark.xfail(
+    strict=True, reason="the error counts messages without the leading system messages, the view with them"
+)
 def test_c3_a_named_block_is_found_although_a_stage_has_put_a_text_into_the_system_prompt() -> None:
     session = Engine.load("claude-code").session()
     assert verdict(run(session, pasted(), "session_start"), "announce-clearing") == "committed"
@@ -233,7 +244,9 @@ def test_c3_a_refusal_that_names_no_picture_takes_all_it_can_be_about() -> None:
 
 
 def test_c3_the_cure_for_a_picture_does_not_cost_the_conversation_a_summary() -> None:
-    outcome = run(Engine.load("claude-code"), pasted(), "overflow", error=ApiError("Could not process image", 400))
+    outcome = run(
+        Engine.load("claude-code"), pasted(), "overflow", error=ApiError("Could not process image", 400)
+    )
     assert verdict(outcome, "drop-refused-media") == "committed"
     assert verdict(outcome, "autocompact") == "skipped"
 
@@ -249,14 +262,17 @@ def test_c3_a_refused_picture_stays_out_of_every_later_request() -> None:
 
 def test_c3_a_refused_picture_that_may_not_go_is_not_sent_again() -> None:
     messages = [user(text("see"), image(PIXEL)), *rounds(1)]
-    outcome = run(Engine.load("claude-code"), messages, "overflow", error=ApiError("Could not process image", 400))
+    outcome = run(
+        Engine.load("claude-code"), messages, "overflow", error=ApiError("Could not process image", 400)
+    )
     assert not outcome.send
     assert "overflow-unhandled" in codes(outcome)
 
 
 def test_c3_more_pictures_than_the_api_takes_are_found_before_it_refuses_them() -> None:
     pack = stages(
-        "{id: old-shots, kind: replace, when: {images: {above: 90}}, select: {blocks: [tool_result], has: [image]},"
+        "{id: old-shots, kind: replace, when: {images: {above: 90}}, select: {blocks: [tool_result], "
+        "has: [image]},"
         " keep: {newest: {items: 20}}, text: '[screenshot left out]'}"
     )
     outcome = run(pack, shots(120))
@@ -267,9 +283,12 @@ def test_c3_more_pictures_than_the_api_takes_are_found_before_it_refuses_them() 
 @pytest.mark.parametrize("media", ["names", "drop"])
 def test_c3_no_picture_reaches_the_writer_of_a_summary(media: str) -> None:
     pack = stages(
-        f"{{id: sum-up, kind: summarize, at: [manual], prompt: summary/nine-sections.md.j2, input: {{as: text, media: {media}}}}}"
+        f"{{id: sum-up, kind: summarize, at: [manual], prompt: summary/nine-sections.md.j2, "
+        f"input: {{as: text, media: {media}}}}}"
     )
-    writer = CannedSummarizer(["What was done: nine pictures of the page were looked at and found to be fine."])
+    writer = CannedSummarizer(
+        ["What was done: nine pictures of the page were looked at and found to be fine."]
+    )
     outcome = run(engine_of(pack, summarizer=writer), shots(9, 1000), "manual")
     assert verdict(outcome, "sum-up") == "committed"
     [question] = writer.asked
@@ -282,24 +301,36 @@ def test_c3_no_picture_reaches_the_writer_of_a_summary(media: str) -> None:
 
 
 WRITES = stages(
-    "{id: inputs, kind: replace, select: {blocks: [tool_use], size: {chars: {above: 500}}, age: {rounds: {at_least: 1}}},"
+    "{id: inputs, kind: replace, select: {blocks: [tool_use], size: {chars: {above: 500}}, "
+    "age: {rounds: {at_least: 1}}},"
     " text: '<<{{ size.chars }} characters are in the file>>'}"
 )
 
 
 def test_c4_written_files_shrink_in_the_call_and_every_key_stays() -> None:
     big = "def f(): return 1\n" * 100
-    messages = [user("q"), *round_of("w", "written", "Write", file_path="/a.py", content=big, mode=3), *rounds(2)]
+    messages = [
+        user("q"),
+        *round_of("w", "written", "Write", file_path="/a.py", content=big, mode=3),
+        *rounds(2),
+    ]
     outcome = run(WRITES, messages)
     first = blocks(outcome, "tool_use")[0]
-    assert first["input"] == {"file_path": "/a.py", "content": "<<1800 characters are in the file>>", "mode": 3}
+    assert first["input"] == {
+        "file_path": "/a.py",
+        "content": "<<1800 characters are in the file>>",
+        "mode": 3,
+    }
     json.loads(json.dumps(first))
 
 
 def test_c4_inputs_are_left_alone_unless_a_stage_asks_for_them() -> None:
     big = "def f(): return 1\n" * 100
     messages = [user("q"), *round_of("w", "written", "Write", content=big), *rounds(3)]
-    pack = stages("{id: clear, kind: replace, select: {origins: [assistant, tool]}, keep: {newest: {items: 1}}, text: '[cleared]'}")
+    pack = stages(
+        "{id: clear, kind: replace, select: {origins: [assistant, tool]}, keep: {newest: {items: 1}}, "
+        "text: '[cleared]'}"
+    )
     assert blocks(run(pack, messages), "tool_use")[0]["input"] == {"content": big}
 
 
@@ -321,7 +352,8 @@ def test_c5_head_and_tail_both_stay_with_an_exact_count_of_what_is_left_out() ->
     pack = stages(
         "{id: long, kind: replace, once: true, select: {blocks: [tool_result], size: {chars: {above: 1000}}},"
         " preview: {head: {chars: 300}, tail: {chars: 500}},"
-        " text: \"{{ head }}\\n[{{ elided.chars }} characters, {{ elided.lines }} lines left out]\\n{{ tail }}\"}"
+        ' text: "{{ head }}\\n[{{ elided.chars }} characters, '
+        '{{ elided.lines }} lines left out]\\n{{ tail }}"}'
     )
     log = "".join(f"step {n} ok\n" for n in range(400)) + "ERROR: 3 tests failed"
     outcome = run(pack, [user("q"), *round_of("t", log, "Bash", command="make")])
@@ -355,9 +387,13 @@ def test_c6_inside_a_sandbox_the_path_is_the_one_seen_there(tmp_path: Path) -> N
     assert str(tmp_path) not in said
 
 
-@pytest.mark.parametrize("name", ["x" * 1500, "../../etc/passwd", "a/b\\c:d*?", "\u0000nul", "ünï 🦊", ".hidden", ""])
+@pytest.mark.parametrize(
+    "name", ["x" * 1500, "../../etc/passwd", "a/b\\c:d*?", "\u0000nul", "ünï 🦊", ".hidden", ""]
+)
 def test_c6_no_id_makes_an_impossible_or_dangerous_file_name(tmp_path: Path, name: str) -> None:
-    outcome = run(engine_of(OFFLOAD).open_session(tmp_path / "s"), [user("q"), *round_of(name, "words; " * 500)])
+    outcome = run(
+        engine_of(OFFLOAD).open_session(tmp_path / "s"), [user("q"), *round_of(name, "words; " * 500)]
+    )
     if name:
         assert verdict(outcome, "offload") == "committed"
     files = [file for file in tmp_path.rglob("*") if file.is_file() and file.name != "journal.jsonl"]
@@ -457,7 +493,12 @@ def test_c6_what_was_offloaded_once_keeps_its_bytes_in_every_later_request(tmp_p
 def test_c6_the_receipt_says_which_originals_are_stored_and_which_are_only_in_the_transcript() -> None:
     messages = [user("q"), *round_of("x", "words; " * 500), *rounds(2)]
     stored = run(OFFLOAD, messages).receipt.stage("offload")
-    cleared = run(stages("{id: c, kind: replace, select: {blocks: [tool_result]}, keep: {newest: {items: 1}}, text: '[c]'}"), messages)
+    cleared = run(
+        stages(
+            "{id: c, kind: replace, select: {blocks: [tool_result]}, keep: {newest: {items: 1}}, text: '[c]'}"
+        ),
+        messages,
+    )
     assert stored is not None
     assert stored.restorable == "stored"
     lost = cleared.receipt.stage("c")

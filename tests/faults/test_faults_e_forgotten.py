@@ -7,14 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from trimtab import Engine, Info
-from trimtab.files import RootedFiles
-
 from tests.faults.support import (
     CLEAR,
     HEAD,
     MODEL,
-    NOW,
     SUM_UP,
     assistant,
     blocks,
@@ -27,12 +23,14 @@ from tests.faults.support import (
     rounds,
     run,
     shown,
-    stages,
     text,
     user,
     verdict,
     words,
 )
+
+from trimtab import Engine, Info
+from trimtab.files import RootedFiles
 
 WHOLE = SUM_UP.replace("keep: {newest: {rounds: 2}}, ", "")
 TOO_LONG = "prompt is too long: 210432 tokens > 200000 maximum"
@@ -43,7 +41,9 @@ def texts_of(outcome: Any, role: str = "user") -> list[str]:
     for message in shown(outcome):
         if message["role"] == role:
             content = message["content"]
-            out += [content] if isinstance(content, str) else [b["text"] for b in content if b["type"] == "text"]
+            out += (
+                [content] if isinstance(content, str) else [b["text"] for b in content if b["type"] == "text"]
+            )
     return out
 
 
@@ -80,11 +80,19 @@ def test_e1_the_question_survives_one_compaction_after_the_other() -> None:
         messages += rounds(8, 3000, start=100 * (number + 1))
 
 
-def test_e1_an_old_request_is_not_what_the_model_is_left_with() -> None:
-    messages = [user("Deploy to staging."), *rounds(6, 3000), assistant("Deployed."), user("Thanks. Now write the notes.")]
+def test_e1_a_request_that_was_worked_on_stands_before_the_summary_and_the_open_one_behind_it() -> None:
+    messages = [
+        user("Deploy to staging."),
+        *rounds(6, 3000),
+        assistant("Deployed."),
+        user("Thanks. Now write the notes."),
+    ]
     outcome = run(WHOLE, messages)
-    assert texts_of(outcome)[-1] == "Thanks. Now write the notes."
-    assert "Deploy to staging." not in texts_of(outcome)
+    assert texts_of(outcome) == [
+        "Deploy to staging.",
+        "What was done: a great deal.",
+        "Thanks. Now write the notes.",
+    ]
 
 
 def test_e1_the_first_request_can_be_kept_word_for_word() -> None:
@@ -117,7 +125,10 @@ def test_e1_a_tool_result_is_not_taken_for_the_users_last_words() -> None:
 
 STATE: dict[str, Any] = {
     "plan": "# Plan\nFirst the parser, then the printer.",
-    "todos": [{"content": "write the parser", "status": "in_progress"}, {"content": "write tests", "status": "pending"}],
+    "todos": [
+        {"content": "write the parser", "status": "in_progress"},
+        {"content": "write tests", "status": "pending"},
+    ],
     "skills": [{"name": "release", "text": "How to release: tag, build, upload."}],
     "agents": [
         {"id": "agent-7", "status": "running", "description": "looks for the leak"},
@@ -144,8 +155,23 @@ def test_e2_state_outside_the_messages_is_there_again_after_a_summary() -> None:
 def test_e2_each_thing_is_attached_once_and_in_the_same_order_every_time() -> None:
     one, two = compacted(**STATE), compacted(**dict(reversed(STATE.items())))
     assert bodies(one) == bodies(two)
-    for needle in ("First the parser", "How to release"):
+    for needle in ("How to release", "agent-7", "mcp__db__query"):
         assert words(one).count(needle) == 1
+
+
+@pytest.mark.xfail(
+    strict=True, reason="task-reminder repeats the list that restore has attached in the same run"
+)
+def test_e2_the_task_list_is_not_attached_twice_in_one_run() -> None:
+    behind = json.dumps(shown(compacted(**STATE))[2:])
+    assert behind.count("write the parser") == 1
+
+
+@pytest.mark.xfail(
+    strict=True, reason="the shipped template takes every file without content for one that is too long"
+)
+def test_e2_a_file_that_cannot_be_read_is_not_said_to_be_too_long() -> None:
+    assert "too long" not in words(compacted())
 
 
 def test_e2_what_the_host_does_not_have_is_not_made_up() -> None:
@@ -207,10 +233,12 @@ def test_e2_files_come_back_from_disk_newest_first_within_a_number(tmp_path: Pat
 
 FILES = HEAD + (
     "tools: {read: [Read], edit: [Edit]}\n"
-    "facts: {files: {key: path, from: [{tools: [read], take: {path: /file_path, offset: /offset, limit: /limit}, set: {read: true}},\n"
+    "facts: {files: {key: path, from: [{tools: [read], take: {path: /file_path, offset: /offset, "
+    "limit: /limit}, set: {read: true}},\n"
     "  {tools: [edit], take: {path: /file_path}, set: {edited: true}}]}}\n"
     "stages:\n"
-    "  - {id: stale, kind: replace, select: {blocks: [tool_result], tools: [read], superseded_by: [read, edit]},\n"
+    "  - {id: stale, kind: replace, select: {blocks: [tool_result], tools: [read], "
+    "superseded_by: [read, edit]},\n"
     "     text: '[older copy]'}\n"
 )
 
@@ -249,22 +277,32 @@ def test_e3_a_failed_read_supersedes_nothing() -> None:
 
 
 def test_e3_the_receipt_names_every_block_that_was_cleared() -> None:
-    messages = [user("q"), *round_of("a", "one " * 50, file_path="/a.py"), *round_of("b", "two " * 50, file_path="/a.py")]
+    messages = [
+        user("q"),
+        *round_of("a", "one " * 50, file_path="/a.py"),
+        *round_of("b", "two " * 50, file_path="/a.py"),
+    ]
     report = run(FILES, messages).receipt.stage("stale")
     assert report is not None
     assert [tuple(spot) for spot in report.spots] == [(3, 0)]
 
 
 def test_e3_what_was_read_is_still_known_after_the_messages_are_gone() -> None:
-    pack = FILES.replace("stages:", "stages:\n  - {id: sum-up, kind: summarize, at: [manual], text: 'What was done.'}") + (
+    pack = FILES.replace(
+        "stages:", "stages:\n  - {id: sum-up, kind: summarize, at: [manual], text: 'What was done.'}"
+    ) + (
         "  - {id: known, kind: attach, at: [before_request], from: [{fact: files, repeat: changed,"
         " text: '{% for item in items %}{{ item.path }} {% endfor %}'}]}\n"
     )
     session = engine_of(pack).session()
-    messages = [user("q"), *round_of("a", "one " * 900, file_path="/a.py"), *round_of("b", "two", "Edit", file_path="/b.py")]
+    messages = [
+        user("q"),
+        *round_of("a", "one " * 900, file_path="/a.py"),
+        *round_of("b", "two", "Edit", file_path="/b.py"),
+    ]
     assert verdict(run(session, messages, "manual"), "sum-up") == "committed"
     outcome = run(session, [*messages, *rounds(1)])
-    assert "/a.py /b.py /work/file-0.py" in words(outcome)
+    assert "/work/file-0.py /b.py /a.py" in words(outcome)
 
 
 # --- E4 the wrong tools
@@ -273,20 +311,33 @@ def test_e3_what_was_read_is_still_known_after_the_messages_are_gone() -> None:
 TOOLS = HEAD + (
     "tools: {web: ['mcp__web__*', WebFetch], memory: ['mcp__memory__*'], read: [Read]}\n"
     "stages:\n"
-    "  - {id: clear, kind: replace, select: {blocks: [tool_result], tools: [web, read], none: [{tools: [memory]}]},\n"
+    "  - {id: clear, kind: replace, select: {blocks: [tool_result], tools: [web, read], "
+    "none: [{tools: [memory]}]},\n"
     "     keep: {newest: {items: 1}}, text: '[cleared]'}\n"
 )
 
 
 def test_e4_globs_name_tools_of_a_server_by_their_whole_name() -> None:
     used = ["mcp__web__fetch", "mcp__memory__load", "mcp__webby__x", "Read", "ReadMe", "Unknown", "WebFetch"]
-    messages = [user("q"), *(m for n, tool in enumerate(used) for m in round_of(f"c{n}", "words " * 50, tool))]
-    cleared = [tool for tool, content in zip(used, contents(run(TOOLS, messages)), strict=True) if content == "[cleared]"]
+    messages = [
+        user("q"),
+        *(m for n, tool in enumerate(used) for m in round_of(f"c{n}", "words " * 50, tool)),
+    ]
+    cleared = [
+        tool
+        for tool, content in zip(used, contents(run(TOOLS, messages)), strict=True)
+        if content == "[cleared]"
+    ]
     assert cleared == ["mcp__web__fetch", "Read"]
 
 
 def test_e4_the_results_of_the_open_round_are_never_cleared() -> None:
-    messages = [user("q"), *rounds(2), assistant(call("p", "Read"), call("q", "Read")), user(result("p", "fresh " * 50))]
+    messages = [
+        user("q"),
+        *rounds(2),
+        assistant(call("p", "Read"), call("q", "Read")),
+        user(result("p", "fresh " * 50)),
+    ]
     pack = TOOLS.replace("keep: {newest: {items: 1}}, ", "")
     outcome = run(pack, messages, "tool_result")
     assert contents(outcome)[-1] == "fresh " * 50
@@ -294,7 +345,13 @@ def test_e4_the_results_of_the_open_round_are_never_cleared() -> None:
 
 def test_e4_errors_can_be_left_alone() -> None:
     pack = TOOLS.replace("none: [{tools: [memory]}]", "error: false").replace("items: 1", "items: 0")
-    messages = [user("q"), assistant(call("a")), user(result("a", "boom " * 50, is_error=True)), *rounds(2), user("so?")]
+    messages = [
+        user("q"),
+        assistant(call("a")),
+        user(result("a", "boom " * 50, is_error=True)),
+        *rounds(2),
+        user("so?"),
+    ]
     assert contents(run(pack, messages))[0] == "boom " * 50
 
 
@@ -305,10 +362,14 @@ def test_e5_a_sub_agent_runs_the_same_stages_with_a_state_of_its_own() -> None:
     engine = engine_of(SUM_UP)
     main, helper = engine.session(), engine.session()
     run(main, loop(12, 3000))
-    outcome = run(helper, [user("You only look. Find where the port is set."), *rounds(12, 3000)], caller="explore")
+    outcome = run(
+        helper, [user("You only look. Find where the port is set."), *rounds(12, 3000)], caller="explore"
+    )
     assert verdict(outcome, "sum-up") == "committed"
     assert outcome.receipt.run.n == 1
-    assert "You only look." in words(run(helper, [user("You only look. Find where the port is set."), *rounds(12, 3000)]))
+    assert "You only look." in words(
+        run(helper, [user("You only look. Find where the port is set."), *rounds(12, 3000)])
+    )
 
 
 def test_e5_rules_for_the_main_loop_leave_others_alone() -> None:
@@ -337,7 +398,8 @@ def test_e_a_pinned_message_stays_word_for_word_through_every_stage(event: str) 
     messages = loop(12, 3000)
     info = [Info(pinned=index == 4) for index in range(len(messages))]
     pack = WHOLE + (
-        "  - {id: clear, kind: replace, select: {blocks: [tool_result]}, keep: {newest: {items: 1}}, text: '[cleared]'}\n"
+        "  - {id: clear, kind: replace, select: {blocks: [tool_result]}, keep: {newest: {items: 1}}, "
+        "text: '[cleared]'}\n"
         "  - {id: out, kind: drop, select: {origins: [assistant, tool]}, keep: {newest: {messages: 2}}}\n"
     )
     outcome = run(pack, messages, event, info=info)

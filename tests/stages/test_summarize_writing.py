@@ -281,6 +281,22 @@ def test_rounds_go_oldest_first_and_each_repeat_goes_on_from_the_last() -> None:
     assert [call.rung for call in proposal.calls] == [0, 1, 1, 1]
 
 
+def test_the_host_is_told_what_a_writer_could_not_see() -> None:
+    s = session()
+    s.ports.answers += [AskFailed("too_long", "too long")] * 2 + [SUMMARY]
+    ladder = [
+        {"remove": {"what": "tool_results", "from": "oldest", "count": 2}},
+        {"remove": {"what": "rounds", "from": "oldest", "count": 2}},
+    ]
+    proposal = s.run(asking(ladder=ladder))
+    assert [(notice.level, notice.text) for notice in proposal.notices] == [
+        (
+            "warning",
+            "the summary was written without 3 of the messages it replaces: they did not fit the writer",
+        )
+    ]
+
+
 def test_a_list_that_would_begin_with_the_assistant_gets_a_marker_of_the_user() -> None:
     s = session()
     s.ports.answers += [AskFailed("too_long", "too long"), SUMMARY]

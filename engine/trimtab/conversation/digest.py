@@ -55,15 +55,20 @@ def _feed(hashed: _Hash, value: Any, depth: int) -> None:
         hashed.update(data)
     elif depth > MAX_DEPTH:
         hashed.update(f"deep {kind.__name__} {len(value) if hasattr(value, '__len__') else value}".encode())
-    elif isinstance(value, Mapping):
+    elif kind is dict or isinstance(value, Mapping):
         hashed.update(b"{")
         for key in sorted(value, key=str):
             inner = value[key]
             if inner is None or key == "cache_control":
                 continue
-            hashed.update(str(key).encode("utf-8", "surrogatepass"))
-            hashed.update(b"=")
-            _feed(hashed, inner, depth + 1)
+            name = str(key).encode("utf-8", "surrogatepass")
+            if type(inner) is str:
+                data = inner.encode("utf-8", "surrogatepass")
+                hashed.update(b"%b=s%d:%b" % (name, len(data), data))
+            else:
+                hashed.update(name)
+                hashed.update(b"=")
+                _feed(hashed, inner, depth + 1)
         hashed.update(b"}")
     elif isinstance(value, list | tuple):
         hashed.update(b"[")

@@ -142,6 +142,7 @@ def rewrite_one(item: Item, block: int, what: Mapping[str, Any] | Mark, maker: I
     built.message = {**item.message, "content": blocks}
     built.mask, built.uses, built.results, built.names = item.mask, item.uses, item.results, item.names
     built.numbers = item.numbers
+    built.plain = item.plain and (kind == "tool_result" or not (not text or text.isspace()))
     if len(blocks) == 1:
         built.chars, built.tokens = (size,), (tokens,)
     else:
@@ -192,6 +193,7 @@ def rewrite(item: Item, changes: Mapping[int, Mapping[str, Any] | Mark], maker: 
     built = Item()
     built.serial, built.role, built.origin, built.source = item.serial, item.role, item.origin, item.source
     built.message = {**item.message, "content": blocks}
+    built.plain = False
     built.chars, built.tokens = tuple(chars), tuple(tokens)
     built.total = item.total - sum(item.tokens) + sum(tokens)
     if item.mask & _MEDIA:

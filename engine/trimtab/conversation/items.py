@@ -24,6 +24,9 @@ KINDS: Mapping[str, int] = {
     "container_upload": SERVER,
 }
 
+_SPOKEN: Mapping[str, int] = {"user": ~(TEXT | RESULT), "assistant": ~(TEXT | USE | THINK)}
+"""By role, the kinds of block that make a message more than plain."""
+
 Block: TypeAlias = Mapping[str, Any]
 Count: TypeAlias = Callable[[str], int]
 """Tokens of a text."""
@@ -48,6 +51,8 @@ class Item:
     the wire; ``uses``, ``names``
     the ids and tools of its calls, ``results`` the call ids its results answer, each in block order.
     ``numbers`` maps a shown block to its number in the message as it came, or is None where nothing was removed.
+    ``plain``: the role is user or assistant, and the blocks are whole texts, thoughts, calls and results of text,
+    each where it belongs, none blank or with a cache mark: rules about single messages have nothing to find.
     ``source`` is the host's own object where that differs from ``message``.
     """
 
@@ -59,6 +64,7 @@ class Item:
         "names",
         "numbers",
         "origin",
+        "plain",
         "results",
         "role",
         "serial",
@@ -81,6 +87,7 @@ class Item:
     results: tuple[str, ...]
     names: tuple[str, ...]
     numbers: tuple[int, ...] | None
+    plain: bool
     source: object | None
 
     def __repr__(self) -> str:
@@ -171,6 +178,7 @@ class ItemMaker:
             item.mask, item.chars, item.tokens = TEXT, (size,), (number,)
             item.total = number + MESSAGE_TOKENS
             item.bytes = size + BLOCK_FRAME + FRAME
+            item.plain = item.role in _SPOKEN and size > 0 and not content.isspace()
             item.uses = item.results = item.names = ()
             return shadow
         mask = size = total = encoded = 0
@@ -180,16 +188,21 @@ class ItemMaker:
         chars: list[int] = []
         tokens: list[int] = []
         copies: list[Any] = []
+        plain = True
         for block in content:
             kind = block["type"]
             if kind == "tool_result":
-                results += (block["tool_use_id"],)
+                name = block["tool_use_id"]
+                results += (name,)
+                if "cache_control" in block or type(name) is not str or not name:
+                    plain = False
                 inner = block.get("content")
                 copy = block.copy()
                 if type(inner) is str:
                     mask |= RESULT
                     size, number = len(inner), count(inner) + RESULT_TOKENS
                 else:
+                    plain = False
                     size, number, part, copy["content"] = self._parts(inner)
                     number += RESULT_TOKENS
                     mask |= RESULT | part
@@ -197,22 +210,35 @@ class ItemMaker:
                         encoded += encoded_size(block)
             elif kind == "tool_use":
                 mask |= USE
-                uses += (block["id"],)
-                names += (block["name"],)
+                name, tool, given = block["id"], block["name"], block["input"]
+                uses += (name,)
+                names += (tool,)
                 copy = block.copy()
-                size, number, copy["input"] = self.measure(block["input"])
+                size, number, copy["input"] = self.measure(given)
+                if not (type(name) is type(tool) is str and name and tool and type(given) is dict):
+                    plain = False
+                elif "cache_control" in block:
+                    plain = False
                 number += USE_TOKENS
             elif kind == "text":
                 mask |= TEXT
                 text = block["text"]
                 size, number = len(text), count(text)
-                copy = block.copy() if len(block) == 2 else structure(block)
+                if len(block) == 2:
+                    copy = block.copy()
+                    if not size or text.isspace():
+                        plain = False
+                else:
+                    copy = structure(block)
+                    plain = False
             elif kind == "thinking":
                 # The signature is not charged as text; counting it would double a thinking-heavy request.
                 mask |= THINK
                 text = block["thinking"]
                 size, number = len(text), count(text) + 4
                 copy = block.copy()
+                if "cache_control" in block:
+                    plain = False
             elif kind == "image" or kind == "document":
                 mask |= MEDIA
                 encoded += encoded_size(block)
@@ -221,6 +247,7 @@ class ItemMaker:
             else:
                 bit, size, number = self._other(kind, block)
                 mask |= bit
+                plain = False
                 copy = structure(block)
             chars.append(size)
             tokens.append(number)
@@ -229,6 +256,7 @@ class ItemMaker:
             copies.append(copy)
         shadow["content"] = copies
         item.mask, item.uses, item.results, item.names = mask, uses, results, names
+        item.plain = plain and mask > 0 and not mask & _SPOKEN.get(item.role, -1)
         item.chars, item.tokens = tuple(chars), tuple(tokens)
         item.total = total + MESSAGE_TOKENS
         item.bytes = encoded + BLOCK_FRAME * len(chars) + FRAME
@@ -259,6 +287,7 @@ class ItemMaker:
         item.chars, item.tokens = tuple(chars), tuple(tokens)
         item.total = sum(tokens) + MESSAGE_TOKENS
         item.bytes = size_of(blocks_of(message), chars)
+        item.plain = False
         copied: Message = structure(message)
         return copied
 

@@ -46,6 +46,7 @@ class View:
         self._role: str | None = None
         self._newest: dict[str, Call] = {}
         self._calls: list[Call] = []
+        self._used: dict[str, int] = {}
         self._places: dict[tuple[int, int], Call] = {}
         self._turn_of: list[int] = []
         self._round_of: list[int] = []
@@ -70,6 +71,7 @@ class View:
         other = View(items)
         other._done, other._role = self._done, self._role
         other._newest, other._places = dict(self._newest), dict(self._places)
+        other._used = dict(self._used)
         other._calls, other._turn_of, other._round_of = list(self._calls), list(self._turn_of), list(self._round_of)
         other._turns, other._rounds, other._images = self._turns, self._rounds, self._images
         other._last_user = self._last_user
@@ -114,6 +116,7 @@ class View:
                 newest[call.id] = call
                 self._calls.append(call)
                 self._places[index, number] = call
+                self._used[call.name] = index
             elif kind == "tool_result":
                 answered = newest.get(str(block.get("tool_use_id")))
                 if answered is not None:
@@ -136,6 +139,12 @@ class View:
         """All tool calls in order."""
         self._ready()
         return self._calls
+
+    @property
+    def used(self) -> Mapping[str, int]:
+        """By tool, the index of the newest message that calls it."""
+        self._ready()
+        return self._used
 
     def call_of(self, index: int, block: int) -> Call | None:
         """The call that a shown tool_use is, or that a shown tool_result answers."""

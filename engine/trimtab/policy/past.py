@@ -99,8 +99,8 @@ class Past:
         place = self._place(mark) if mark is not None else -1
         at = mark.at if mark is not None else None
         if tools:
-            called = self._newest_call(tools, place)
-            if called is not None and called > place:
+            called = self._newest_call(tools)
+            if called > place:
                 place, at = called, self.at(self.base.items[called].serial)
         if unit == "minutes":
             if place < 0 and at is None and self.base.items:
@@ -116,13 +116,10 @@ class Past:
         items = self.base.items
         return next((index for index in range(len(items) - 1, -1, -1) if items[index].serial <= mark.tip), -1)
 
-    def _newest_call(self, tools: Sequence[str], after: int) -> int | None:
-        for call in reversed(self.base.calls):
-            if call.use[0] <= after:
-                return None
-            if self.categories.matches(call.name, tools):
-                return call.use[0]
-        return None
+    def _newest_call(self, tools: Sequence[str]) -> int:
+        """Index of the newest message that calls a tool of these categories; -1: none does."""
+        used = self.base.used.items()
+        return max((index for name, index in used if self.categories.matches(name, tools)), default=-1)
 
     def _count(self, unit: str, place: int) -> float | None:
         base = self.base

@@ -294,7 +294,7 @@ class Work:
             edits.append(Cover(*last, one.composed.middle))
             edits.extend(self._around(one.composed))
         text = "\n\n".join([one.text for one in made if one.text])
-        notices = [notice for one in made for notice in one.notices]
+        notices = [*self._unseen(), *(notice for one in made for notice in one.notices)]
         try:
             said = yield from hook("after_summary", scene.stage.id, text)
         except EffectFailed as problem:
@@ -321,6 +321,20 @@ class Work:
             calls=tuple(self.calls),
             remarks=self.remarks,
         )
+
+    def _unseen(self) -> list[Notice]:
+        """A warning where the writer could not see all of what its text replaces."""
+        counts = {
+            "messages": len(self.remarks.get("dropped", ())),
+            "results": self.remarks.get("results_left_out", 0),
+        }
+        said = [f"{count} of the {what}" for what, count in counts.items() if count]
+        if not said:
+            return []
+        words = (
+            f"the summary was written without {' and '.join(said)} it replaces: they did not fit the writer"
+        )
+        return [Notice("warning", words, self.scene.stage.id)]
 
     def _around(self, composed: Composed) -> list[ViewEdit]:
         """What `compose` puts in front of the head and behind the tail."""

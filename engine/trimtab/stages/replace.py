@@ -78,6 +78,8 @@ class Replace:
             return failed(problem)
 
     def _replace(self, scene: Scene, filler: Filler) -> Generator[Effect, Any, Proposal]:
+        if _each_fits(scene):
+            return Proposal(reason="everything fits")
         # With a pattern arguments are safe to work on, and a secret must not survive in them.
         found = targets(scene, calls=self.pattern is not None)
         exempt = 0
@@ -177,12 +179,25 @@ class Replace:
             [target.candidate for target in found],
             scene.stage.order,
             fit,
-            figure=size_of_view(scene, fit.unit),
+            figure=size_of_view(scene, fit.unit) if fit.per == "view" else 0,
             size=size,
             gain=gain,
             lookup=scene.name,
         )
         return [by_place[taken.index, taken.block or 0] for taken in narrowed.taken]
+
+
+def _each_fits(scene: Scene) -> bool:
+    """Whether ``fit`` is asked of each message, and every message fits: told from the candidates' sizes alone."""
+    fit = scene.stage.fit
+    if fit is None or fit.per != "message" or fit.unit not in ("chars", "tokens"):
+        return False
+    limit = fit.limit.value(scene.name)
+    sums: dict[int, int] = {}
+    for candidate in scene.chosen.candidates:
+        size = candidate.tokens if fit.unit == "tokens" else candidate.chars
+        sums[candidate.index] = sums.get(candidate.index, 0) + size
+    return max(sums.values(), default=0) <= limit
 
 
 def _worth_asking(scene: Scene, chosen: list[Target]) -> bool:

@@ -1,7 +1,7 @@
 """The rules a request must keep, what breaks them, where a view may be cut and how a broken one is mended."""
 
 from .base import Limits, Place, Profile, Report, Rule, Shown, Violation
-from .check import Repairs, check, check_texts, cuts, problems, repair
+from .check import Repairs, check, check_texts, cuts, problems, repair, with_moved_marks
 from .thinking_prefix import stale_thinking
 
 __all__ = [
@@ -19,4 +19,5 @@ __all__ = [
     "problems",
     "repair",
     "stale_thinking",
+    "with_moved_marks",
 ]

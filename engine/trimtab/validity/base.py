@@ -66,6 +66,10 @@ class Rule(Protocol):
     def local(self) -> bool:
         """Whether what a text says decides, message by message, and not only which blocks stand where."""
 
+    @property
+    def marks(self) -> bool:
+        """Whether cache marks decide: a host may move them without changing a message."""
+
     def scan(self, items: Sequence[Item], start: int, state: Any) -> tuple[list[Violation], Any]:
         """Violations in ``items[start:]`` and the state behind them; ``state`` is None at ``start`` 0."""
 
@@ -131,6 +135,7 @@ class PlainRule:
     __slots__ = ()
 
     local: ClassVar[bool] = False
+    marks: ClassVar[bool] = False
 
     def close(self, items: Sequence[Item], state: Any) -> list[Violation]:
         return []

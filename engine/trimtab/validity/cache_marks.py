@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, ClassVar, TypeAlias
 
 from ..conversation.edits import Rewrite
 from ..conversation.items import RESULT, Item, blocks_of
@@ -25,6 +25,8 @@ class CacheMarks(PlainRule):
     State: positions of the marks, one entry for each.
     """
 
+    marks: ClassVar[bool] = True
+
     limit: int = 4
     name: str = "cache_marks"
 
@@ -33,6 +35,8 @@ class CacheMarks(PlainRule):
         found: list[Violation] = []
         for index in range(start, len(items)):
             item = items[index]
+            if item.plain:
+                continue
             content = item.message.get("content")
             if type(content) is not list:
                 continue

@@ -39,6 +39,14 @@ def check(
     return Report(tuple(found), tuple(after))
 
 
+def with_moved_marks(items: Sequence[Item], profile: Profile, states: Sequence[Any]) -> tuple[Any, ...]:
+    """The states behind these items after the host has moved cache marks on some of them."""
+    return tuple(
+        rule.scan(items, 0, None)[1] if rule.marks else state
+        for rule, state in zip(profile.rules, states, strict=True)
+    )
+
+
 def check_texts(items: Sequence[Item], changed: Sequence[int], profile: Profile) -> tuple[Violation, ...]:
     """Violations of the items at these indexes, where nothing but texts has changed since all rules held."""
     some = [items[index] for index in changed]

@@ -23,6 +23,8 @@ class Empty(PlainRule):
         found: list[Violation] = []
         for index in range(start, len(items)):
             item = items[index]
+            if item.plain:
+                continue
             if not item.chars:
                 if not item.message.get("content"):
                     found.append(Violation(self.name, index, None, "the message has no content"))

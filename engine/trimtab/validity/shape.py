@@ -23,6 +23,8 @@ class Shape(PlainRule):
     def scan(self, items: Sequence[Item], start: int, state: Any) -> tuple[list[Violation], Any]:
         found: list[Violation] = []
         for index in range(start, len(items)):
+            if items[index].plain:
+                continue
             message = items[index].message
             content = message.get("content")
             if type(content) is not list:
