@@ -15,7 +15,9 @@ settings.load_profile("default")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--long", action="store_true", help="also run the tests marked `long`: many more generated cases")
+    parser.addoption(
+        "--long", action="store_true", help="also run the tests marked `long`: many more generated cases"
+    )
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

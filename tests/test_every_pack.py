@@ -11,6 +11,9 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.strategies import broken, conversations, with_loose_ends
+from tests.strict_api import problems
+
 from trimtab import Engine, Facts, ManualRequest, Pack, PackError, Request, StageFailed
 from trimtab.outcome import Outcome
 from trimtab.packs.load import check, list_packs
@@ -18,9 +21,6 @@ from trimtab.policy.stage import EVENTS
 from trimtab.session import Session
 from trimtab.summarizers.canned import CannedSummarizer
 from trimtab.tokens.models import lookup
-
-from tests.strategies import broken, conversations, with_loose_ends
-from tests.strict_api import problems
 
 SHIPPED = [shipped.name for shipped in list_packs()]
 DRAFTS = (
@@ -84,7 +84,11 @@ def play(pack: str, messages: list[dict[str, Any]], events: list[str], model: st
     size = 0
     progress = False
     for step, event in enumerate([*events, "before_request", "before_request"]):
-        size = len(messages) if step >= len(events) else min(len(messages), size + 1 + len(messages) // len(events))
+        size = (
+            len(messages)
+            if step >= len(events)
+            else min(len(messages), size + 1 + len(messages) // len(events))
+        )
         given = messages[:size]
         before = copy.deepcopy(given)
         request = Request(model, given, system="You help.")
@@ -114,8 +118,12 @@ def play(pack: str, messages: list[dict[str, Any]], events: list[str], model: st
     return bodies
 
 
-def check_pack(pack: str, messages: list[dict[str, Any]], events: list[str], model: str, writes: bool) -> None:
-    assert play(pack, messages, events, model, writes) == play(pack, copy.deepcopy(messages), events, model, writes)
+def check_pack(
+    pack: str, messages: list[dict[str, Any]], events: list[str], model: str, writes: bool
+) -> None:
+    assert play(pack, messages, events, model, writes) == play(
+        pack, copy.deepcopy(messages), events, model, writes
+    )
 
 
 @pytest.mark.parametrize("pack", SHIPPED)

@@ -52,7 +52,9 @@ class Engine:
         for name, values in self.models.items():
             for key in values:
                 if key not in NUMBER_NAMES and key not in pack.settings:
-                    raise ValueError(f"models: {name}: {key!r} is neither {', '.join(NUMBER_NAMES)} nor a setting")
+                    raise ValueError(
+                        f"models: {name}: {key!r} is neither {', '.join(NUMBER_NAMES)} nor a setting"
+                    )
         self.counter = make(counter) if isinstance(counter, str) else counter
         self.maker = ItemMaker(self.counter.count, media_tokens)
         self.profile = profile
@@ -67,7 +69,10 @@ class Engine:
 
         Raises PackError with everything that is wrong with the pack, ValueError for a wrong keyword.
         """
-        return cls(pack if isinstance(pack, Pack) else load(pack if isinstance(pack, str) else Path(pack)), **keywords)
+        return cls(
+            pack if isinstance(pack, Pack) else load(pack if isinstance(pack, str) else Path(pack)),
+            **keywords,
+        )
 
     def session(self) -> Session:
         """A session in memory: it ends with the process."""
@@ -89,5 +94,3 @@ class Engine:
         ports = self.ports
         twin.ports = Ports(ports.summarizer, store, ports.files, ports.hooks, ports.count)
         return twin
-
-

@@ -98,7 +98,12 @@ def _first_of(run: Run, stage: Stage, blank: StageReport) -> Core:
             run.committed_now.append(stage.id)
             _remember_ceilings(run, blank, report.tokens)
             return replace(
-                report, id=stage.id, kind=stage.kind, conditions=blank.conditions, children=tuple(children), calls=()
+                report,
+                id=stage.id,
+                kind=stage.kind,
+                conditions=blank.conditions,
+                children=tuple(children),
+                calls=(),
             )
         if report.verdict == "failed" or (report.verdict == "refused" and report.calls):
             worst, failure = "failed", report.remarks.get("failure", report.reason)
@@ -130,7 +135,9 @@ def _one(run: Run, scene: Scene, stage: Stage, blank: StageReport) -> Core:
     report = replace(blank, calls=proposal.calls, items=proposal.items, remarks=proposal.remarks)
     report = replace(report, assumed=any(call.assumed for call in proposal.calls), reason=proposal.reason)
     if proposal.failure is not None:
-        return _fail(run, stage, report, proposal.reason or proposal.failure, proposal.failure, proposal.calls)
+        return _fail(
+            run, stage, report, proposal.reason or proposal.failure, proposal.failure, proposal.calls
+        )
     if proposal.refused:
         return _refuse(run, stage, report, proposal.reason or "refused")
     if not proposal.edits:
@@ -199,7 +206,9 @@ def _may_grow(proposal: Proposal, grown: int) -> bool:
 def _accepted(run: Run, scene: Scene, stage: Stage, trial: Trial, report: StageReport) -> Any:
     """``accept`` is asked of the view after the edit, with the proposal's numbers."""
     tokens, size = report.tokens, report.bytes
-    assert tokens is not None and size is not None and stage.accept is not None
+    assert tokens is not None
+    assert size is not None
+    assert stage.accept is not None
     freed = tokens.before - tokens.after
     standing, run.standing = run.standing, trial.standing
     try:
@@ -228,7 +237,11 @@ def _remember_ceilings(run: Run, report: StageReport, tokens: Change | None) -> 
     while pending:
         entry = pending.pop()
         pending.extend(entry.nested)
-        if entry.holds and entry.path.endswith(("tokens at_least", "tokens above")) and _is_number(entry.limit):
+        if (
+            entry.holds
+            and entry.path.endswith(("tokens at_least", "tokens above"))
+            and _is_number(entry.limit)
+        ):
             run.ceilings.append((float(entry.limit), float(tokens.before)))  # type: ignore[arg-type]  # a number
 
 
@@ -240,7 +253,9 @@ def _unjudged(run: Run, stage: Stage, view: View) -> int:
     """Index of the first item with a block a ``once`` stage has not judged; kept per view, so that it costs once."""
     items, history = view.items, run.history
     index = view.memo.get(stage.id, 0)
-    while index < len(items) and history.judged_blocks(stage.id, items[index].serial) >= len(items[index].chars):
+    while index < len(items) and history.judged_blocks(stage.id, items[index].serial) >= len(
+        items[index].chars
+    ):
         index += 1
     view.memo[stage.id] = index
     return index
@@ -260,16 +275,14 @@ def _fail(
     run: Run, stage: Stage, report: StageReport, why: str, reason: str, calls: tuple[ModelCall, ...]
 ) -> StageReport:
     run.fails.append(Fail(stage.id, run.n, reason))
-    return replace(report, verdict="failed", reason=why, calls=calls, remarks={**report.remarks, "failure": reason})
+    return replace(
+        report, verdict="failed", reason=why, calls=calls, remarks={**report.remarks, "failure": reason}
+    )
 
 
-def _refuse(
-    run: Run, stage: Stage, report: StageReport, why: str, reason: str = "rejected"
-) -> StageReport:
+def _refuse(run: Run, stage: Stage, report: StageReport, why: str, reason: str = "rejected") -> StageReport:
     """Refused; it counts for the breaker only if a model was paid for it."""
     if report.calls:
         run.fails.append(Fail(stage.id, run.n, reason))
         report = replace(report, remarks={**report.remarks, "failure": reason})
     return replace(report, verdict="refused", reason=why)
-
-

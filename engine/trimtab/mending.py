@@ -55,7 +55,8 @@ def broken_rules(view: View, *groups: Sequence[Any]) -> list[Trouble]:
         inside = 0 <= violation.index < len(view.items)
         serial = view.items[violation.index].serial if inside else 0
         found.setdefault(
-            (violation.rule, serial), Trouble(f"invalid-{violation.rule}", violation.message, f"message {serial}")
+            (violation.rule, serial),
+            Trouble(f"invalid-{violation.rule}", violation.message, f"message {serial}"),
         )
     return list(found.values())
 

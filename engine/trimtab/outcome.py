@@ -35,7 +35,9 @@ class Outcome:
     serials: tuple[int, ...] = field(default=(), repr=False)
 
 
-def written_request(request: Request, items: Sequence[Item], directives: Mapping[str, Any]) -> tuple[Request, tuple[int, ...]]:
+def written_request(
+    request: Request, items: Sequence[Item], directives: Mapping[str, Any]
+) -> tuple[Request, tuple[int, ...]]:
     """The request that shows these items; system messages at the head of the list are written behind ``system``.
 
     The API takes none there; they are the host's prompt, or what a stage has brought in to stay (``place: system``).
@@ -43,7 +45,13 @@ def written_request(request: Request, items: Sequence[Item], directives: Mapping
     start = leading_system(items)
     system = request.system
     if start:
-        own: list[Any] = [] if system is None else [{"type": "text", "text": system}] if isinstance(system, str) else [*system]
+        own: list[Any] = (
+            []
+            if system is None
+            else [{"type": "text", "text": system}]
+            if isinstance(system, str)
+            else [*system]
+        )
         system = [*own, *(block for item in items[:start] for block in blocks_of(item.message))]
     shown = items[start:] if start else items
     extra = {**request.extra, **directives} if directives else request.extra
@@ -57,11 +65,21 @@ def moment_text(at: float | None) -> str | None:
     if at is None:
         return None
     moment = datetime.fromtimestamp(round(at, 3), UTC)
-    return moment.isoformat(timespec="milliseconds" if moment.microsecond else "seconds").replace("+00:00", "Z")
+    return moment.isoformat(timespec="milliseconds" if moment.microsecond else "seconds").replace(
+        "+00:00", "Z"
+    )
 
 
 def make_receipt(
-    run: Run, staged: Staged, seen: Seen, before: Scene, after: Scene, pack: str, counter: str, send: bool, dry: bool
+    run: Run,
+    staged: Staged,
+    seen: Seen,
+    before: Scene,
+    after: Scene,
+    pack: str,
+    counter: str,
+    send: bool,
+    dry: bool,
 ) -> Receipt:
     """The account of a run that has ended."""
     changed, loss = first_changed(run.bench, after.view)

@@ -48,7 +48,9 @@ class Ports:
         """Store nothing, ask nobody: what would be there is stood in for, and reading is reading."""
         if isinstance(effect, Ask):
             self._summarizer()
-            return Reply("word " * (effect.declared or STAND_IN_TOKENS), assumed=True, model=effect.question.model)
+            return Reply(
+                "word " * (effect.declared or STAND_IN_TOKENS), assumed=True, model=effect.question.model
+            )
         if isinstance(effect, Put):
             return self.store.place(effect.name)
         if isinstance(effect, Hook):

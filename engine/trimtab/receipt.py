@@ -131,7 +131,9 @@ class Receipt:
         return None
 
 
-REQUIRED = frozenset({"run", "limits", "stages", "totals", "send", "verdict", "id", "kind", "before", "after"})
+REQUIRED = frozenset(
+    {"run", "limits", "stages", "totals", "send", "verdict", "id", "kind", "before", "after"}
+)
 
 
 def plain(value: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Taking back: leave a commit out, or bring the originals of single blocks back. Both are records, nothing is erased."""
+"""Taking back: leave a commit out, or bring originals of single blocks back. Both are records; nothing goes."""
 
 from __future__ import annotations
 
@@ -57,7 +57,9 @@ def restored(session: Session, wanted: Sequence[Spot | tuple[int, int] | str]) -
         if track.builder.baked.get(spot.serial):
             text = session.engine.ports.store.get(stored[spot]) if spot in stored else None
             if text is None:
-                raise LookupError(f"the original of {spot.serial}:{spot.block} is gone: the host no longer has it")
+                raise LookupError(
+                    f"the original of {spot.serial}:{spot.block} is gone: the host no longer has it"
+                )
             edits.append(Rewrite((spot,), _original(session, spot, text)))
     number = sequence(history.commits[-1]) + 1 if history.commits else 1
     commit = Commit(f"c{number}", RESTORE, history.runs[-1].n if history.runs else 0, tuple(edits))
@@ -106,7 +108,11 @@ def _original(session: Session, spot: Spot, text: str) -> dict[str, Any]:
     if "input" in fields and isinstance(value, dict):
         return {"input": value}
     if "content" in fields:
-        parts = isinstance(value, list) and value and all(isinstance(one, dict) and "type" in one for one in value)
+        parts = (
+            isinstance(value, list)
+            and value
+            and all(isinstance(one, dict) and "type" in one for one in value)
+        )
         return {"content": value if parts else text}
     return {"text": text}
 
@@ -122,7 +128,9 @@ def _nothing(session: Session, spot: Spot) -> str:
 def _results(session: Session, commit: Commit) -> dict[int, str]:
     """Digests of the messages the commit changes, as they will show; only the journal's own where no host is there."""
     track = session.track
-    serials = sorted({spot.serial for edit in commit.edits if isinstance(edit, Rewrite) for spot in edit.spots})
+    serials = sorted(
+        {spot.serial for edit in commit.edits if isinstance(edit, Rewrite) for spot in edit.spots}
+    )
     if not track.base.items:
         return {serial: track.lineage.known_digest(serial) for serial in serials}
     overlay = Overlay.of([*track.history.live(), commit])

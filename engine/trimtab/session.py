@@ -42,7 +42,9 @@ class InvalidRequest(RuntimeError):
     """``strict``: the request is invalid and no rule can mend it. ``problems`` says where."""
 
     def __init__(self, problems: Sequence[Trouble]) -> None:
-        super().__init__("; ".join(f"{problem.where}: {problem.message} [{problem.code}]" for problem in problems))
+        super().__init__(
+            "; ".join(f"{problem.where}: {problem.message} [{problem.code}]" for problem in problems)
+        )
         self.problems = tuple(problems)
 
 
@@ -89,7 +91,9 @@ class Session:
                     self._reload()
         raise AssertionError("the last try returns or raises")
 
-    async def arun(self, request: Request, event: str = "before_request", facts: Facts | None = None) -> Outcome:
+    async def arun(
+        self, request: Request, event: str = "before_request", facts: Facts | None = None
+    ) -> Outcome:
         """The same with async ports; cancelling it leaves no trace."""
         known: list[tuple[Effect, Any]] = []
 
@@ -146,7 +150,15 @@ class Session:
             close(run)
             send = self._may_send(run, staged)
             receipt = make_receipt(
-                run, staged, seen, before, run.scene(), self.engine.pack.label, self.engine.counter.name, send, dry
+                run,
+                staged,
+                seen,
+                before,
+                run.scene(),
+                self.engine.pack.label,
+                self.engine.counter.name,
+                send,
+                dry,
             )
             if self.engine.strict:
                 invalid = [problem for problem in run.problems if problem.code.startswith("invalid-")]
@@ -182,12 +194,17 @@ class Session:
             mend_input(run)
         if self.engine.thinking == "drop_block" and staged.bench.profile.thinking == "bound":
             thinking = dict(staged.request.extra.get("thinking") or {})
-            run.directives["thinking"] = {**thinking, "block_binding": {"prefix_mismatch_behavior": "drop_block"}}
+            run.directives["thinking"] = {
+                **thinking,
+                "block_binding": {"prefix_mismatch_behavior": "drop_block"},
+            }
         if seen.dropped and seen.how == "changed in place":
             self._unstable += 1
             if self._unstable > 1:
                 hint = "the host changes a message that a stage has already replaced; keep it as it was first sent"
-                run.problems.append(Trouble("unstable-message", "edits sleep again in this run", seen.dropped[0].commit, hint))
+                run.problems.append(
+                    Trouble("unstable-message", "edits sleep again in this run", seen.dropped[0].commit, hint)
+                )
         return run
 
     def _may_send(self, run: Run, staged: Staged) -> bool:
@@ -198,14 +215,20 @@ class Session:
             return True
         if staged.refusal is not None and staged.refusal.kind == RETRY_LATER:
             run.problems.append(
-                Trouble("retry-later", "the API is busy; this is no overflow", hint="wait and send the same request")
+                Trouble(
+                    "retry-later",
+                    "the API is busy; this is no overflow",
+                    hint="wait and send the same request",
+                )
             )
             return False
         if run.committed_now:
             return True
         base = round(self.staging.overhead)
         why = f"nothing could be taken out of the request; system and tools alone are about {base} tokens"
-        run.problems.append(Trouble("overflow-unhandled", why, hint="raise the window, or drop messages by hand"))
+        run.problems.append(
+            Trouble("overflow-unhandled", why, hint="raise the window, or drop messages by hand")
+        )
         return False
 
     # --- the journal
@@ -225,7 +248,9 @@ class Session:
             at=moment_text(staged.facts.now),
             keep=None if seen.new == before else seen.new,
             add=tuple(path[seen.new :]),
-            digests=tuple([track.lineage.digest_at(i) for i in range(seen.new, len(path))]) if durable else (),
+            digests=tuple([track.lineage.digest_at(i) for i in range(seen.new, len(path))])
+            if durable
+            else (),
             blocks=tuple([len(item.chars) for item in items]),
             head=staged.bench.head,
             model=staged.request.model,
@@ -233,13 +258,17 @@ class Session:
             sent=sent,
             estimate=staged.overhead + view.tokens,
             usage=staged.facts.usage,
-            overflow=staged.refusal.tokens if staged.refusal is not None and run.event == "overflow" else None,
+            overflow=staged.refusal.tokens
+            if staged.refusal is not None and run.event == "overflow"
+            else None,
             meter=meter,
             ceilings=tuple(run.ceilings),
         )
         commits = run.commits
         if durable:
-            commits = [_with_results(commit, shown) for commit, shown in zip(run.commits, run.shown, strict=True)]
+            commits = [
+                _with_results(commit, shown) for commit, shown in zip(run.commits, run.shown, strict=True)
+            ]
         records: list[Record] = [record, *run.kept, *commits, *run.fails]
         self.journal.append(records)
         for one in records:
@@ -285,7 +314,9 @@ def _recall(known: Sequence[tuple[Effect, Any]], effect: Effect) -> Any:
 
 def _with_results(commit: Commit, shown: Any) -> Commit:
     """The commit with the digest of each message it changed ("-" where no block is left)."""
-    results = {serial: "-" if item is None else digest(item.message) for serial, item in sorted(shown.items())}
+    results = {
+        serial: "-" if item is None else digest(item.message) for serial, item in sorted(shown.items())
+    }
     return replace(commit, results=results)
 
 

@@ -98,11 +98,17 @@ class Staging:
         if sent is not None and standing.view.items[: len(sent.items)] != list(sent.items):
             must_mend = True
         if not must_mend:
-            start = seen.new if standing.view is track.base else len(standing.view.items) - (len(track.base.items) - seen.new)
+            start = (
+                seen.new
+                if standing.view is track.base
+                else len(standing.view.items) - (len(track.base.items) - seen.new)
+            )
             states = standing.states if start else None
             if states is not None and seen.marks_moved:
                 states = with_moved_marks(standing.view.items[:start], profile, states)
-            report = check(standing.view, profile, states, start if states is not None else 0, event in SENDING)
+            report = check(
+                standing.view, profile, states, start if states is not None else 0, event in SENDING
+            )
             new = report.violations
             # What the end of the list breaks is found in every run; what no rule can mend is not tried again.
             ends = {violation.rule for violation in new}
@@ -197,7 +203,9 @@ class Staging:
             undone=staged.undone,
             undone_messages=staged.undone_messages,
             origins=origins,
-            shorten_user=stage.kind == "replace" and bool(getattr(stage.params, "store", None)) and "user" in origins,
+            shorten_user=stage.kind == "replace"
+            and bool(getattr(stage.params, "store", None))
+            and "user" in origins,
         )
 
     # --- model and head
@@ -264,7 +272,9 @@ class Staging:
             items, estimate, epoch = self._then(index)
             self._usage = UsageThen(usage.prompt, items, estimate, True)
             if usage is given or track.base.items[index].serial > known:
-                track.meter = track.meter.read(Reading(usage.prompt, estimate, epoch, usage.model or request.model))
+                track.meter = track.meter.read(
+                    Reading(usage.prompt, estimate, epoch, usage.model or request.model)
+                )
         track.metered = max(known, track.lineage.next - 1)
         return self._usage, track.meter
 

@@ -25,7 +25,7 @@ from .trial import Sent, Standing
 
 @dataclass(frozen=True, slots=True)
 class Saved:
-    """The state before a run, for one that comes to nothing. ``metered``: newest serial whose usage was learned from."""
+    """The state before a run, for one that comes to nothing; ``metered``: newest serial learned from."""
 
     lineage: Bookmark
     base: View
@@ -67,7 +67,7 @@ def ghost(serial: int, text: str) -> Item:
 
 @dataclass(slots=True)
 class Seen:
-    """What one run's observation found. ``refolded``: the view was made anew; ``new``: index of the first new message."""
+    """What an observation found. ``refolded``: the view was made anew; ``new``: index of the first new message."""
 
     how: str
     new: int
@@ -304,7 +304,11 @@ class Track:
                     run = self.base.items[start : start + len(edit.covers)] if start is not None else []
                     if tuple(item.serial for item in run) != edit.covers:
                         inside = any(new.serial in position for new in edit.items)
-                        why = None if inside else "the messages it stands for are not on this branch, or were changed"
+                        why = (
+                            None
+                            if inside
+                            else "the messages it stands for are not on this branch, or were changed"
+                        )
                 elif isinstance(edit, Insert):
                     if edit.after and edit.after not in position:
                         inside = any(new.serial in position for new in edit.items)

@@ -60,7 +60,9 @@ class Trial:
     thinking_loss: int
 
 
-def attempt(bench: Bench, now: Standing, number: int, edits: Iterable[ViewEdit], closing: bool = False) -> Trial:
+def attempt(
+    bench: Bench, now: Standing, number: int, edits: Iterable[ViewEdit], closing: bool = False
+) -> Trial:
     """Try the edits of commit ``number`` on top of what stands now."""
     named = name(bench, now.overlay, now.view, edits)
     overlay = now.overlay.plus(number, named) if named else now.overlay
@@ -193,9 +195,8 @@ class _Namer:
         whole: list[Item] = []
         loose: list[Item] = []
         for item in chosen:
-            if self.base.index_of(item.serial) is not None:
-                whole.append(item)
-            elif item.serial in self.spliced and self._complete(item, inside):
+            brought = item.serial in self.spliced and self._complete(item, inside)
+            if brought or self.base.index_of(item.serial) is not None:
                 whole.append(item)
             else:
                 loose.append(item)
@@ -210,7 +211,9 @@ class _Namer:
         last = max(self.home(item)[1] for item in whole)
         covers = tuple(item.serial for item in self.base.items[first : last + 1])
         # Inserts that trail a covered message go with it; others of the range have to be taken out one by one.
-        outside = [item for item in loose if not first <= self.home(item)[1] <= last or item.serial in self.spliced]
+        outside = [
+            item for item in loose if not first <= self.home(item)[1] <= last or item.serial in self.spliced
+        ]
         return [Splice(covers, items), *(self._remove(item) for item in outside)]
 
     def _complete(self, item: Item, inside: set[int]) -> bool:

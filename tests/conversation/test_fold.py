@@ -8,6 +8,7 @@ from typing import Any
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
 from trimtab.conversation.edits import Commit, Edit, Insert, Mark, New, Rewrite, Splice, Spot
 from trimtab.conversation.fold import ItemBuilder, Overlay, fold
 from trimtab.conversation.items import Item, ItemMaker
@@ -17,7 +18,10 @@ BROUGHT = 1000
 
 
 def message(serial: int) -> dict[str, Any]:
-    return {"role": "user", "content": [{"type": "text", "text": f"m{serial}"}, {"type": "text", "text": f"b{serial}"}]}
+    return {
+        "role": "user",
+        "content": [{"type": "text", "text": f"m{serial}"}, {"type": "text", "text": f"b{serial}"}],
+    }
 
 
 def path_of(size: int) -> list[Item]:
@@ -149,7 +153,9 @@ def play(plan: tuple[random.Random, int, int]) -> History:
 
 @given(HISTORIES)
 @settings(max_examples=150)
-def test_a_fold_shows_what_carrying_out_each_edit_on_a_list_gives(plan: tuple[random.Random, int, int]) -> None:
+def test_a_fold_shows_what_carrying_out_each_edit_on_a_list_gives(
+    plan: tuple[random.Random, int, int],
+) -> None:
     seed, size, steps = plan
     history = History(seed, size)
     for _ in range(steps):
@@ -204,7 +210,9 @@ def test_transcript_messages_never_change_places(plan: tuple[random.Random, int,
 
 @given(HISTORIES)
 @settings(max_examples=60)
-def test_any_rewound_path_folds_without_messages_that_trail_lost_ones(plan: tuple[random.Random, int, int]) -> None:
+def test_any_rewound_path_folds_without_messages_that_trail_lost_ones(
+    plan: tuple[random.Random, int, int],
+) -> None:
     history = play(plan)
     for size in range(history.size + 1):
         items = folded(history.path[:size], history.commits)
@@ -216,7 +224,9 @@ def test_any_rewound_path_folds_without_messages_that_trail_lost_ones(plan: tupl
 
 @given(HISTORIES)
 @settings(max_examples=60)
-def test_a_builder_that_remembers_gives_the_same_view_as_a_new_one(plan: tuple[random.Random, int, int]) -> None:
+def test_a_builder_that_remembers_gives_the_same_view_as_a_new_one(
+    plan: tuple[random.Random, int, int],
+) -> None:
     history = play(plan)
     builder = ItemBuilder(MAKER)
     for size in range(len(history.commits) + 1):
@@ -238,7 +248,10 @@ def test_a_message_without_blocks_vanishes() -> None:
 def test_a_field_set_to_null_is_deleted() -> None:
     path = path_of(1)
     edit = Rewrite((Spot(1, 0),), {"text": "x", "cache_control": None})
-    assert folded(path, [Commit("c1", "t", 1, (edit,))])[0].message["content"][0] == {"type": "text", "text": "x"}
+    assert folded(path, [Commit("c1", "t", 1, (edit,))])[0].message["content"][0] == {
+        "type": "text",
+        "text": "x",
+    }
 
 
 def test_a_rewrite_that_changes_nothing_keeps_the_message_object() -> None:

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 from hypothesis import given, settings
+from tests.strategies import broken
+
 from trimtab.conversation.digest import block_count, digest
 from trimtab.conversation.items import MEDIA, OTHER, RESULT, SERVER, TEXT, THINK, USE, ItemMaker
-
-from tests.strategies import broken
 
 MAKER = ItemMaker(lambda text: len(text), lambda block: 1600)
 
@@ -22,8 +22,14 @@ ODD: list[dict[str, Any]] = [
     {"role": "user", "content": ["text", 3, None]},
     {"role": "assistant", "content": [{"type": "text"}, {"type": "tool_use"}, {"no": "type"}]},
     {"role": "user", "content": [{"type": "tool_result", "content": {"odd": "dict"}}]},
-    {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "x", "content": [None, "a", {"type": "text"}]}]},
-    {"role": "assistant", "content": [{"type": "tool_use", "id": "x", "name": "Read", "input": "not an object"}]},
+    {
+        "role": "user",
+        "content": [{"type": "tool_result", "tool_use_id": "x", "content": [None, "a", {"type": "text"}]}],
+    },
+    {
+        "role": "assistant",
+        "content": [{"type": "tool_use", "id": "x", "name": "Read", "input": "not an object"}],
+    },
     {"role": "assistant", "content": [{"type": "thinking", "signature": "s"}]},
 ]
 
@@ -59,7 +65,10 @@ def test_the_mask_says_which_kinds_of_block_occur() -> None:
     blocks = [
         ({"type": "text", "text": "a"}, TEXT),
         ({"type": "tool_use", "id": "1", "name": "R", "input": {}}, USE),
-        ({"type": "tool_result", "tool_use_id": "1", "content": [{"type": "image", "source": {}}]}, RESULT | MEDIA),
+        (
+            {"type": "tool_result", "tool_use_id": "1", "content": [{"type": "image", "source": {}}]},
+            RESULT | MEDIA,
+        ),
         ({"type": "redacted_thinking", "data": "x"}, THINK),
         ({"type": "web_search_tool_result", "tool_use_id": "s", "content": []}, SERVER),
         ({"type": "new_thing"}, OTHER),
@@ -71,7 +80,9 @@ def test_the_mask_says_which_kinds_of_block_occur() -> None:
 def test_signatures_are_not_counted_as_text() -> None:
     short = {"type": "thinking", "thinking": "hm", "signature": "s"}
     long = {**short, "signature": "s" * 5000}
-    one, other = (MAKER.make(1, {"role": "assistant", "content": [block]})[0].total for block in (short, long))
+    one, other = (
+        MAKER.make(1, {"role": "assistant", "content": [block]})[0].total for block in (short, long)
+    )
     assert one == other
 
 
@@ -79,12 +90,17 @@ def test_nesting_beyond_measure_is_survived() -> None:
     deep: Any = "x"
     for _ in range(5000):
         deep = [deep]
-    message = {"role": "assistant", "content": [{"type": "tool_use", "id": "1", "name": "R", "input": {"a": deep}}]}
+    message = {
+        "role": "assistant",
+        "content": [{"type": "tool_use", "id": "1", "name": "R", "input": {"a": deep}}],
+    }
     assert MAKER.make(1, message)[0].uses == ("1",)
 
 
 def test_a_digest_has_a_role_letter_and_sixteen_characters_a_block() -> None:
-    text = digest({"role": "assistant", "content": [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]})
+    text = digest(
+        {"role": "assistant", "content": [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]}
+    )
     assert text[0] == "a"
     assert block_count(text) == 2
     assert digest({"role": "user", "content": "\ud83d"})[0] == "u"

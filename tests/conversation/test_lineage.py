@@ -8,6 +8,7 @@ from typing import Any
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
 from trimtab.conversation.digest import digest
 from trimtab.conversation.items import structure
 from trimtab.conversation.lineage import Lineage, Observation
@@ -19,7 +20,9 @@ def said(text: str, role: str = "user") -> Message:
     return {"role": role, "content": [{"type": "text", "text": text}]}
 
 
-def observe(lineage: Lineage, messages: list[Message], view: list[tuple[int, str]] | None = None) -> Observation:
+def observe(
+    lineage: Lineage, messages: list[Message], view: list[tuple[int, str]] | None = None
+) -> Observation:
     seen = lineage.observe(messages, lambda: view or [])
     lineage.accept(seen, messages, [structure(message) for message in messages[seen.keep :]])
     return seen
@@ -62,7 +65,10 @@ def test_a_list_trimmed_in_front_keeps_the_serials_of_the_rest() -> None:
 def test_a_tip_that_grows_keeps_its_serial() -> None:
     lineage = Lineage()
     observe(lineage, letters("ab"))
-    grown = [said("a"), {"role": "user", "content": [{"type": "text", "text": "b"}, {"type": "text", "text": "c"}]}]
+    grown = [
+        said("a"),
+        {"role": "user", "content": [{"type": "text", "text": "b"}, {"type": "text", "text": "c"}]},
+    ]
     assert observe(lineage, grown).how == "tip grew"
     assert lineage.path == [1, 2]
 

@@ -6,10 +6,10 @@ from typing import Any
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.strategies import with_loose_ends
+
 from trimtab.conversation.items import ItemMaker
 from trimtab.conversation.view import View
-
-from tests.strategies import with_loose_ends
 
 MAKER = ItemMaker(lambda text: len(text), lambda block: 1600)
 
@@ -20,11 +20,23 @@ def view_of(messages: list[dict[str, Any]]) -> View:
 
 def facts_of(view: View) -> tuple[Any, ...]:
     calls = [(call.id, call.name, call.use, call.result) for call in view.calls]
-    return calls, view.turn_of, view.round_of, view.turns, view.rounds, view.images, view.last_user, view.tokens
+    return (
+        calls,
+        view.turn_of,
+        view.round_of,
+        view.turns,
+        view.rounds,
+        view.images,
+        view.last_user,
+        view.tokens,
+    )
 
 
 def use(*ids: str) -> dict[str, Any]:
-    return {"role": "assistant", "content": [{"type": "tool_use", "id": i, "name": "Read", "input": {}} for i in ids]}
+    return {
+        "role": "assistant",
+        "content": [{"type": "tool_use", "id": i, "name": "Read", "input": {}} for i in ids],
+    }
 
 
 def results(*ids: str) -> dict[str, Any]:
@@ -36,7 +48,9 @@ USER = {"role": "user", "content": "go"}
 
 @given(with_loose_ends(), st.integers(1, 5))
 @settings(max_examples=60)
-def test_a_view_that_grew_says_the_same_as_one_made_at_once(messages: list[dict[str, Any]], step: int) -> None:
+def test_a_view_that_grew_says_the_same_as_one_made_at_once(
+    messages: list[dict[str, Any]], step: int
+) -> None:
     whole = view_of(messages)
     grown = View()
     for start in range(0, len(messages), step):
@@ -44,7 +58,9 @@ def test_a_view_that_grew_says_the_same_as_one_made_at_once(messages: list[dict[
         facts_of(grown)
     assert facts_of(grown) == facts_of(whole)
     for index in range(len(messages)):
-        assert grown.tokens_before(index) + whole.items[index].total + grown.tokens_after(index) == whole.tokens
+        assert (
+            grown.tokens_before(index) + whole.items[index].total + grown.tokens_after(index) == whole.tokens
+        )
 
 
 def test_ids_used_again_are_paired_by_occurrence() -> None:

@@ -171,3 +171,8 @@ def verdict(outcome: Outcome, stage: str) -> str:
 
 def codes(outcome: Outcome) -> list[str]:
     return [problem.code for problem in outcome.problems]
+
+
+def small_claude(**keywords: Any) -> Engine:
+    """The shipped pack over a window of 30,000 tokens: it compacts at 10,000."""
+    return Engine.load("claude-code", models={"*": {"window": 30_000}}, **keywords)

@@ -105,6 +105,16 @@ def test_b1_an_unknown_model_gets_the_default_of_the_language_and_the_receipt_sh
     assert outcome.receipt.limits["auto"] == 102_400
 
 
+@pytest.mark.xfail(
+    strict=True, reason="ledger keeps a share of the assumed window, which may be more than the real one"
+)
+def test_b1_a_small_model_that_nobody_knows_is_helped_after_its_first_refusal() -> None:
+    error = "the request exceeds the available context size (8192 tokens), try increasing it"
+    outcome = run(Engine.load("claude-code"), loop(14, 3000), "overflow", model="my-local-model", error=error)
+    assert outcome.send
+    assert outcome.receipt.totals.tokens.after < 8_192
+
+
 @pytest.mark.xfail(strict=True, reason="nothing in the receipt tells an assumed window from a known one")
 def test_b1_the_report_says_that_a_window_is_only_assumed() -> None:
     assumed, known = (run(AT_SHARE, [user("q")], model=model) for model in ("my-own-model", "gpt-4o"))
@@ -488,7 +498,7 @@ def test_b7_a_hot_cache_is_left_alone_by_the_shipped_pack() -> None:
 
 
 def heavy() -> tuple[list[Any], list[Info | None]]:
-    return measured(170_000)
+    return measured(170_000, 80)
 
 
 def test_b8_one_switch_turns_the_proactive_and_the_reactive_path_off_and_not_the_manual_one() -> None:

@@ -28,6 +28,7 @@ from tests.faults.support import (
     rounds,
     run,
     shown,
+    small_claude,
     stages,
     text,
     user,
@@ -508,7 +509,7 @@ def test_c6_the_receipt_says_which_originals_are_stored_and_which_are_only_in_th
 
 def test_c_no_model_is_needed_for_a_way_out() -> None:
     messages = loop(40, 3000)
-    engine = Engine.load("claude-code")
+    engine = small_claude()
     outcome = run(engine, messages, "overflow", error=TOO_LONG, model=BOUND)
     assert outcome.send
     assert verdict(outcome, "ledger") == "committed"

@@ -22,6 +22,7 @@ from tests.faults.support import (
     rounds,
     run,
     shown,
+    small_claude,
     text,
     thinking,
     user,
@@ -30,7 +31,7 @@ from tests.faults.support import (
 )
 from tests.strategies import PIXEL
 
-from trimtab import Engine, ManualRequest
+from trimtab import ManualRequest
 from trimtab.effects import Question
 from trimtab.summarizers.canned import CannedSummarizer
 
@@ -117,7 +118,7 @@ def test_d1_another_writer_has_the_window_that_the_host_says_it_has() -> None:
 
 
 def test_d1_a_dead_end_of_the_writer_is_no_dead_end_of_the_conversation() -> None:
-    engine = Engine.load("claude-code", summarizer=CannedSummarizer(["too_long"] * 20))
+    engine = small_claude(summarizer=CannedSummarizer(["too_long"] * 20))
     error = "prompt is too long: 210432 tokens > 200000 maximum"
     outcome = run(engine, loop(40, 3000), "overflow", error=error)
     assert outcome.send

@@ -23,13 +23,14 @@ from tests.faults.support import (
     rounds,
     run,
     shown,
+    small_claude,
     text,
     user,
     verdict,
     words,
 )
 
-from trimtab import Engine, Info
+from trimtab import Info
 from trimtab.files import RootedFiles
 
 WHOLE = SUM_UP.replace("keep: {newest: {rounds: 2}}, ", "")
@@ -109,7 +110,7 @@ def test_e1_the_ledger_quotes_the_users_words() -> None:
         user("Now the tests for 'billing'."),
         *rounds(6, 3000, start=50),
     ]
-    outcome = run(Engine.load("claude-code"), messages, "overflow", error=TOO_LONG)
+    outcome = run(small_claude(), messages, "overflow", error=TOO_LONG)
     assert verdict(outcome, "ledger") == "committed"
     assert "Never touch the file legacy/zoo.py." in words(outcome)
     assert "Now the tests for 'billing'." in words(outcome)
@@ -139,7 +140,7 @@ STATE: dict[str, Any] = {
 
 
 def compacted(**facts: Any) -> Any:
-    engine = Engine.load("claude-code")
+    engine = small_claude()
     return run(engine, loop(30, 3000), "overflow", error=TOO_LONG, **facts)
 
 
@@ -181,7 +182,7 @@ def test_e2_what_the_host_does_not_have_is_not_made_up() -> None:
 
 
 def test_e2_state_is_not_attached_again_on_the_next_call() -> None:
-    session = Engine.load("claude-code").session()
+    session = small_claude().session()
     messages = loop(30, 3000)
     run(session, messages, "overflow", error=TOO_LONG, **STATE)
     messages += rounds(1, start=99)
@@ -191,7 +192,7 @@ def test_e2_state_is_not_attached_again_on_the_next_call() -> None:
 
 
 def test_e2_a_second_summary_that_swallows_the_state_brings_it_back() -> None:
-    session = Engine.load("claude-code").session()
+    session = small_claude().session()
     messages = loop(30, 3000)
     run(session, messages, "overflow", error=TOO_LONG, **STATE)
     messages += rounds(30, 3000, start=100)
@@ -222,7 +223,7 @@ def test_e2_files_come_back_from_disk_newest_first_within_a_number(tmp_path: Pat
         file.write_text(f"VALUE = 'now {number}'\n", "utf-8")
         names.append(str(file))
         messages += round_of(f"r{number}", f"VALUE = 'then {number}'\n" * 300, file_path=str(file))
-    engine = Engine.load("claude-code", files=RootedFiles([tmp_path]))
+    engine = small_claude(files=RootedFiles([tmp_path]))
     outcome = run(engine, messages, "overflow", error=TOO_LONG)
     said = words(outcome)
     assert [number for number in range(8) if f"now {number}" in said] == [3, 4, 5, 6, 7]
@@ -380,13 +381,13 @@ def test_e5_rules_for_the_main_loop_leave_others_alone() -> None:
 
 
 def test_e5_the_shipped_pack_compacts_a_sub_agent_too() -> None:
-    outcome = run(Engine.load("claude-code"), loop(30, 3000), "overflow", error=TOO_LONG, caller="explore")
+    outcome = run(small_claude(), loop(30, 3000), "overflow", error=TOO_LONG, caller="explore")
     assert verdict(outcome, "autocompact") == "committed"
     assert "Find the leak and mend it." in words(outcome)
 
 
 def test_e5_the_one_who_writes_the_summary_is_not_compacted_by_its_own_rule() -> None:
-    outcome = run(Engine.load("claude-code"), loop(30, 3000), "overflow", error=TOO_LONG, caller="compact")
+    outcome = run(small_claude(), loop(30, 3000), "overflow", error=TOO_LONG, caller="compact")
     assert verdict(outcome, "autocompact") == "skipped"
 
 

@@ -57,7 +57,8 @@ def test_j_the_threshold_is_set_in_per_cent_or_tokens(
 def test_j_one_model_can_have_its_own_numbers() -> None:
     pack = SUM_UP.replace(
         "stages:",
-        'settings: {share: 0.9}\nmodels: {"claude-opus-*": {share: 0.4}}\nlimits: {auto: share * window}\nstages:',
+        'settings: {share: 0.9}\nmodels: {"claude-opus-*": {share: 0.4}}\n'
+        "limits: {auto: share * window}\nstages:",
     )
     assert run(pack, [user("q")]).receipt.limits["auto"] == 180_000
     assert run(pack, [user("q")], model=BOUND).receipt.limits["auto"] == 400_000

@@ -18,7 +18,12 @@ from trimtab.session import Session
 
 Message = dict[str, Any]
 MODEL = "claude-sonnet-4-5"
-MODES = {"keeps": (False, False), "feeds back": (True, False), "restarts": (False, True), "both": (True, True)}
+MODES = {
+    "keeps": (False, False),
+    "feeds back": (True, False),
+    "restarts": (False, True),
+    "both": (True, True),
+}
 """Whether the host replaces its list by our view, and whether it opens the session anew before each call."""
 
 
@@ -42,7 +47,9 @@ def turn(seed: random.Random, number: int) -> list[Message]:
     ]
     for _ in range(seed.randrange(1, 4)):
         ids = [f"x:{count}" for count in range(seed.randrange(1, 3))]
-        calls = [{"type": "tool_use", "id": i, "name": seed.choice(["Read", "Bash"]), "input": {}} for i in ids]
+        calls = [
+            {"type": "tool_use", "id": i, "name": seed.choice(["Read", "Bash"]), "input": {}} for i in ids
+        ]
         if seed.random() < 0.3:
             thinking = {"type": "thinking", "thinking": f"hm {number}", "signature": f"sig {seed.random()}"}
             calls.insert(0, thinking)
@@ -83,7 +90,9 @@ class Host:
         if self.restarts:
             self.session = Session(self.engine, self.journal)
         before = copy.deepcopy(self.messages)
-        outcome = self.session.run(Request(self.model, self.messages), event, Facts(now=self.now, caller="main"))
+        outcome = self.session.run(
+            Request(self.model, self.messages), event, Facts(now=self.now, caller="main")
+        )
         assert self.messages == before, "the input was changed"
         self.outcomes.append(outcome)
         self.bodies.append(json.dumps([outcome.request.system, list(outcome.request.messages)]))

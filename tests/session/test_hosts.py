@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-
 from tests.session.hosts import MODES, play
 from tests.session.packs import engine_of
 from tests.strict_api import problems

@@ -9,14 +9,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.session.hosts import MODEL, JsonJournal, play
+from tests.session.packs import LAYERS, engine_of
+from tests.session.test_undo_restore import CLEAR, bodies, calls, run
+
 from trimtab import Engine, Facts, Info, InvalidRequest, Request, SessionBusy, Usage
 from trimtab.effects import Question, Reply
 from trimtab.journal import DiskJournal
 from trimtab.session import Session
-
-from tests.session.hosts import MODEL, JsonJournal, play
-from tests.session.packs import LAYERS, engine_of
-from tests.session.test_undo_restore import CLEAR, bodies, calls, run
 
 
 def verdicts(outcome: Any) -> list[tuple[Any, ...]]:
@@ -47,7 +47,15 @@ def test_a_second_run_on_the_same_list_commits_nothing_and_gives_the_same_bytes(
 def test_untouched_messages_leave_as_the_hosts_own_objects() -> None:
     messages = calls(3)
     out = run(engine_of(CLEAR).session(), messages).request.messages
-    assert [one is other for one, other in zip(out, messages, strict=True)] == [True, True, False, True, False, True, True]
+    assert [one is other for one, other in zip(out, messages, strict=True)] == [
+        True,
+        True,
+        False,
+        True,
+        False,
+        True,
+        True,
+    ]
 
 
 def test_a_host_that_makes_new_objects_gets_those_back() -> None:
@@ -205,7 +213,11 @@ def test_the_figure_is_the_reported_usage_and_an_estimate_of_what_came_after() -
     messages = calls(3)
     info = [Info() for _ in messages]
     info[5] = Info(usage=Usage(input=2, cache_read=40_000, model=MODEL))
-    outcome = engine_of(CLEAR.replace("above: 30", "above: 30000")).session().run(Request(MODEL, messages, info=info))
+    outcome = (
+        engine_of(CLEAR.replace("above: 30", "above: 30000"))
+        .session()
+        .run(Request(MODEL, messages, info=info))
+    )
     total = outcome.receipt.totals
     assert total.measured
     assert 40_000 < total.tokens.after < 41_000

@@ -7,11 +7,11 @@ import random
 from typing import Any
 
 import pytest
-from trimtab import Facts, Request
-from trimtab.conversation.edits import Commit
-
 from tests.session.packs import LAYERS, engine_of
 from tests.strict_api import SigningApi, problems
+
+from trimtab import Facts, Request
+from trimtab.conversation.edits import Commit
 
 MODEL = "claude-opus-5-5"
 OLD_THINKING = LAYERS + (
@@ -34,7 +34,9 @@ class Host:
 
     def step(self) -> None:
         self._wander()
-        last = self.messages[-1]["content"] if self.messages and self.messages[-1]["role"] == "assistant" else []
+        last = (
+            self.messages[-1]["content"] if self.messages and self.messages[-1]["role"] == "assistant" else []
+        )
         calls = [block["id"] for block in last if block["type"] == "tool_use"]
         if calls:
             text = self.random.choice(["ok", f"result {self.count} " * 60])
@@ -60,7 +62,9 @@ class Host:
 
     def _wander(self) -> None:
         draw = self.random.random()
-        asked = [i for i, m in enumerate(self.messages) if m["role"] == "user" and isinstance(m["content"], str)]
+        asked = [
+            i for i, m in enumerate(self.messages) if m["role"] == "user" and isinstance(m["content"], str)
+        ]
         if draw < 0.1 and len(asked) > 1:
             self.branches.append(copy.deepcopy(self.messages))
             self.messages = self.messages[: self.random.choice(asked[1:])]
@@ -71,7 +75,9 @@ class Host:
             self.system = self.random.choice(["You help.", "You help in German."])
         elif draw < 0.25:
             history = self.session.track.history
-            live: list[Commit] = [commit for commit in history.live() if commit.stage in ("offload", "clear", "shrink")]
+            live: list[Commit] = [
+                commit for commit in history.live() if commit.stage in ("offload", "clear", "shrink")
+            ]
             if live:
                 self.session.undo(self.random.choice(live).id)
 

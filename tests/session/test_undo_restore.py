@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.session.hosts import MODEL, JsonJournal
+from tests.session.packs import engine_of
+
 from trimtab import Facts, Request
 from trimtab.conversation.edits import Spot
 from trimtab.session import Session
-
-from tests.session.hosts import MODEL, JsonJournal
-from tests.session.packs import engine_of
 
 CLEAR = """
 format: 1
@@ -28,9 +28,13 @@ def calls(count: int, chars: int = 400) -> list[dict[str, Any]]:
     out: list[dict[str, Any]] = [{"role": "user", "content": "look around"}]
     for number in range(count):
         name = f"call_{number}"
-        out.append({"role": "assistant", "content": [{"type": "tool_use", "id": name, "name": "Read", "input": {}}]})
+        out.append(
+            {"role": "assistant", "content": [{"type": "tool_use", "id": name, "name": "Read", "input": {}}]}
+        )
         text = f"{number} " * (chars // 2)
-        out.append({"role": "user", "content": [{"type": "tool_result", "tool_use_id": name, "content": text}]})
+        out.append(
+            {"role": "user", "content": [{"type": "tool_result", "tool_use_id": name, "content": text}]}
+        )
     return out
 
 
@@ -135,7 +139,9 @@ def test_thinking_stripped_with_a_commit_stays_stripped_after_its_undo() -> None
     assert outcome.receipt.stage("clear").thinking_loss == 1
     session.undo("c1")
     after = session.run(request, facts=Facts(now=1e9))
-    assert bodies(after.request.messages) == bodies([*messages[:-2], _without_thinking(messages[-2]), messages[-1]])
+    assert bodies(after.request.messages) == bodies(
+        [*messages[:-2], _without_thinking(messages[-2]), messages[-1]]
+    )
 
 
 def _without_thinking(message: dict[str, Any]) -> dict[str, Any]:

@@ -108,10 +108,8 @@ def test_a_signing_api_refuses_nothing_once_stale_thinking_is_gone(seed: int, st
         use = chance.random() < 0.6
         answer = assistant(api.sign(shown, f"t{step}", head), call(name) if use else text(f"answer {step}"))
         follow = user(result(name, f"result {step}")) if use else user(f"question {step}")
-        if use and chance.random() < 0.3:
-            parts = [assistant(block) for block in answer["content"]]
-        else:
-            parts = [answer]
+        split = use and chance.random() < 0.3
+        parts = [assistant(block) for block in answer["content"]] if split else [answer]
         shown = [*shown, *parts, follow]
         host = [*host, *parts, follow]
 

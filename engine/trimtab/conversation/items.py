@@ -99,10 +99,12 @@ def blocks_of(message: Message) -> list[Block]:
     content = message.get("content")
     if isinstance(content, str):
         return [{"type": "text", "text": content}]
-    if type(content) is list and all([type(block) is dict for block in content]):
+    if type(content) is list and all(type(block) is dict for block in content):
         return content
     if isinstance(content, list | tuple):
-        return [block if isinstance(block, Mapping) else {"type": "text", "text": str(block)} for block in content]
+        return [
+            block if isinstance(block, Mapping) else {"type": "text", "text": str(block)} for block in content
+        ]
     return []
 
 
@@ -215,9 +217,8 @@ class ItemMaker:
                 names += (tool,)
                 copy = block.copy()
                 size, number, copy["input"] = self.measure(given)
-                if not (type(name) is type(tool) is str and name and tool and type(given) is dict):
-                    plain = False
-                elif "cache_control" in block:
+                whole = type(name) is type(tool) is str and name and tool and type(given) is dict
+                if not whole or "cache_control" in block:
                     plain = False
                 number += USE_TOKENS
             elif kind == "text":
@@ -388,6 +389,7 @@ def structure(value: Any, depth: int = 0) -> Any:
         if depth > MAX_DEPTH:
             return value
         return [
-            structure(inner, depth + 1) if type(inner) is dict or type(inner) is list else inner for inner in value
+            structure(inner, depth + 1) if type(inner) is dict or type(inner) is list else inner
+            for inner in value
         ]
     return value

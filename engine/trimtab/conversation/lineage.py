@@ -208,10 +208,10 @@ class Lineage:
     def _common(self, messages: Sequence[Message]) -> tuple[int, tuple[int, ...]]:
         """How many messages of the last path the list begins with; positions equal but for what does not count."""
         size, start = len(self.path), self.visible
-        if len(messages) >= size:
-            # What a splice covers has no shadow: the host's own object, or an equal one, will do there.
-            if messages[:start] == self.known[:start] and messages[start:size] == self.shadows[start:]:
-                return size, ()
+        # What a splice covers has no shadow: the host's own object, or an equal one, will do there.
+        same = len(messages) >= size and messages[:start] == self.known[:start]
+        if same and messages[start:size] == self.shadows[start:]:
+            return size, ()
         touched: list[int] = []
         for index in range(min(size, len(messages))):
             message, shadow = messages[index], self.shadows[index]
@@ -230,7 +230,9 @@ class Lineage:
             for index, (_, text) in enumerate(shown)
         )
 
-    def _fed_back(self, shown: list[tuple[int, str]], messages: Sequence[Message], texts: list[str]) -> Observation:
+    def _fed_back(
+        self, shown: list[tuple[int, str]], messages: Sequence[Message], texts: list[str]
+    ) -> Observation:
         """The list begins with the last sent view: its messages keep the serials they have there."""
         keep = 0
         while keep < len(shown) and keep < len(self.path) and shown[keep][0] == self.path[keep]:
@@ -288,7 +290,9 @@ class Lineage:
             runs = [run for run in matcher.get_matching_blocks() if run.size]
             if runs and runs[-1].a + runs[-1].size == len(old) and sum(run.size for run in runs) >= 2:
                 carry = {
-                    keep + run.b + step: self.path[keep + run.a + step] for run in runs for step in range(run.size)
+                    keep + run.b + step: self.path[keep + run.a + step]
+                    for run in runs
+                    for step in range(run.size)
                 }
                 return carry, "changed in place"
             if len(old) == 1 and new[0] != old[0] and new[0].startswith(old[0]):

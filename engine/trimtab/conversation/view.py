@@ -72,7 +72,11 @@ class View:
         other._done, other._role = self._done, self._role
         other._newest, other._places = dict(self._newest), dict(self._places)
         other._used = dict(self._used)
-        other._calls, other._turn_of, other._round_of = list(self._calls), list(self._turn_of), list(self._round_of)
+        other._calls, other._turn_of, other._round_of = (
+            list(self._calls),
+            list(self._turn_of),
+            list(self._round_of),
+        )
         other._turns, other._rounds, other._images = self._turns, self._rounds, self._images
         other._last_user = self._last_user
         other._position, other._positions = dict(self._position), self._positions

@@ -45,7 +45,7 @@ class StageIndex:
         return out
 
     def leaves_nothing(self, stage: str) -> bool:
-        """Whether what this stage leaves of a block shows nothing of the original: also when it is gone from the pack."""
+        """Whether what this stage leaves of a block shows nothing of the original; so too of one the pack lacks."""
         found = self.by_id.get(stage)
         return found is None or found.params is None or found.params.opaque
 

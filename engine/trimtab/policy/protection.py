@@ -1,4 +1,4 @@
-"""What no stage may choose (LANGUAGE §8): pins, the last user message, the open round, what stages made, restored spots."""
+"""What no stage may choose (LANGUAGE §8): pins, the last user message, the open round, what stages made."""
 
 from __future__ import annotations
 
@@ -75,13 +75,17 @@ class Protection:
         """Whether one shown block is out of bounds. Called for every block that matches: cheap tests first."""
         item = self._view.items[index]
         serial = item.serial
-        if index < self._head or serial in self._pinned or (item.origin in MADE and item.origin not in self._origins):
+        if (
+            index < self._head
+            or serial in self._pinned
+            or (item.origin in MADE and item.origin not in self._origins)
+        ):
             return True
         if (index, block) in self._open_blocks:
             return True
-        if index == self._last_user and not self._shorten_user:
-            if self._view.block(index, block).get("type") != "tool_result":
-                return True
+        asked = index == self._last_user and not self._shorten_user
+        if asked and self._view.block(index, block).get("type") != "tool_result":
+            return True
         if item.mask & SERVER:
             kind = self._view.block(index, block).get("type")
             if kind in OPAQUE or (isinstance(kind, str) and kind.endswith("_tool_result")):

@@ -13,11 +13,28 @@ RETRY_LATER = "retry_later"
 
 BUILT_IN: Sequence[tuple[str, Globs]] = (
     # Throttling wins: its texts also speak of too many tokens, and history must not be destroyed for it.
-    (RETRY_LATER, Globs(["*rate limit*", "*rate_limit*", "*overloaded*", "*please wait*", "*try again later*", "*quota*"])),
-    ("media_too_large", Globs(["*image_dimensions_too_large*", "*image exceeds*", "*image dimensions*", "*pdf*too large*"])),
-    ("too_many_media", Globs(["*too many images*", "*too many documents*", "*maximum of * pdf pages*", "*many-image*"])),
-    ("bad_media", Globs(["*could not process image*", "*could not process pdf*", "*pdf*password*", "*invalid image*"])),
-    ("request_too_large", Globs(["*request_too_large*", "*maximum allowed number of bytes*", "*payload too large*"])),
+    (
+        RETRY_LATER,
+        Globs(
+            ["*rate limit*", "*rate_limit*", "*overloaded*", "*please wait*", "*try again later*", "*quota*"]
+        ),
+    ),
+    (
+        "media_too_large",
+        Globs(["*image_dimensions_too_large*", "*image exceeds*", "*image dimensions*", "*pdf*too large*"]),
+    ),
+    (
+        "too_many_media",
+        Globs(["*too many images*", "*too many documents*", "*maximum of * pdf pages*", "*many-image*"]),
+    ),
+    (
+        "bad_media",
+        Globs(["*could not process image*", "*could not process pdf*", "*pdf*password*", "*invalid image*"]),
+    ),
+    (
+        "request_too_large",
+        Globs(["*request_too_large*", "*maximum allowed number of bytes*", "*payload too large*"]),
+    ),
     (
         "prompt_too_long",
         Globs(
@@ -67,7 +84,9 @@ def classify(error: ApiError | str | None, own: Mapping[str, Globs]) -> Refusal 
         return Refusal(error.message)
     text = " ".join(part for part in (error.type, error.message) if part)
     lower = text.lower()
-    kind = next((name for name, globs in own.items() if globs.match(error.message) or globs.match(text)), None)
+    kind = next(
+        (name for name, globs in own.items() if globs.match(error.message) or globs.match(text)), None
+    )
     if kind is None and error.status == 429:
         kind = RETRY_LATER
     if kind is None:

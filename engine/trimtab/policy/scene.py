@@ -15,7 +15,6 @@ from ..facts import Facts
 from ..tokens.figure import Anchor, figure
 from ..tokens.models import Model
 from .evaluation import NeedsTool, NoValue
-from .history import History
 from .past import Past
 from .refusals import Refusal
 from .stage import Stage
@@ -119,7 +118,9 @@ class Scene:
     @property
     def ceiling(self) -> float | None:
         """Tokens below which the view must stay in this run, after what was freed; None: nothing was."""
-        return min((limit if self.tokens < limit else before for limit, before in self.ceilings), default=None)
+        return min(
+            (limit if self.tokens < limit else before for limit, before in self.ceilings), default=None
+        )
 
     @property
     def overhead(self) -> float:

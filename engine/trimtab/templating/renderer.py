@@ -36,8 +36,8 @@ class Text:
     __slots__ = (
         "_is_file",
         "_jinja",
-        "_make",
         "_lines",
+        "_make",
         "_parts",
         "includes",
         "line_offset",
