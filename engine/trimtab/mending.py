@@ -15,8 +15,8 @@ from .running import Run
 from .trial import attempt
 from .validity import check
 
-INPUT, CLOSE = "input", "close"
-"""Stage names of the commits that hold such repairs."""
+INPUT, CLOSE = "@input", "@close"
+"""Stage names of the commits that hold such repairs; no stage of a pack can have them."""
 
 
 def close(run: Run) -> None:

@@ -62,7 +62,7 @@ def restored(session: Session, wanted: Sequence[Spot | tuple[int, int] | str]) -
                 )
             edits.append(Rewrite((spot,), _original(session, spot, text)))
     number = sequence(history.commits[-1]) + 1 if history.commits else 1
-    commit = Commit(f"c{number}", RESTORE, history.runs[-1].n if history.runs else 0, tuple(edits))
+    commit = Commit(f"c{number}", RESTORE, history.next_run(), tuple(edits))
     if session.journal.path is not None:
         commit = replace(commit, results=_results(session, commit))
     session.journal.append([commit])

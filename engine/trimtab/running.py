@@ -11,7 +11,8 @@ from .conversation.items import Item
 from .conversation.view import View
 from .policy.history import History
 from .policy.proposal import Notice, Proposal
-from .policy.scene import Scene
+from .policy.scene import Scene, UsageThen
+from .policy.values import ConditionReport
 from .receipt import StageReport, Trouble
 from .records import Fail, Kept
 from .trial import Bench, Standing, Trial
@@ -36,9 +37,12 @@ class Run:
     committed_now: list[str] = field(default_factory=list)
     reports: list[StageReport] = field(default_factory=list)
     notices: list[Notice] = field(default_factory=list)
+    usage: UsageThen | None = None
+    refused: float | None = None
     directives: dict[str, Any] = field(default_factory=dict)
     problems: list[Trouble] = field(default_factory=list)
     ceilings: list[tuple[float, float]] = field(default_factory=list)
+    looked_at: dict[str, tuple[ConditionReport, ...]] = field(default_factory=dict)
     number: int = 0
     _scene: Scene | None = None
 
@@ -47,6 +51,10 @@ class Run:
         if self._scene is None:
             self._scene = self.make_scene(self)
         return self._scene
+
+    def forget_scene(self) -> None:
+        """Make the scene anew: something it shows has become known."""
+        self._scene = None
 
     def settle(self, stage: str, trial: Trial, proposal: Proposal) -> Commit:
         """Make the trial's view the view, and its edits a commit."""

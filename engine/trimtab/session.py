@@ -21,10 +21,11 @@ from .policy.refusals import RETRY_LATER
 from .policy.stage import EVENTS, SENDING
 from .receipt import Trouble
 from .records import Record, RunRecord
+from .resuming import factor_numbers
 from .revision import restored, undone
 from .running import Run
 from .staging import Staged, Staging
-from .track import Seen, Track, factor_numbers
+from .track import Seen, Track
 from .trial import Sent
 
 if TYPE_CHECKING:
@@ -146,7 +147,11 @@ class Session:
             staged = self.staging.stage(request, event, facts, seen)
             run = self._begin(staged, seen, dry)
             before = run.scene()
-            yield from execute(run, self.engine.pack.stages)
+            run.refused = _refused_tokens(staged, before.tokens)
+            run.forget_scene()
+            before = run.scene()
+            if not _throttled(staged):
+                yield from execute(run, self.engine.pack.stages)
             close(run)
             send = self._may_send(run, staged)
             receipt = make_receipt(
@@ -186,18 +191,25 @@ class Session:
             fact_snapshot=self.track.book.snapshot,
             full=dry,
             number=sequence(history.commits[-1]) + 1 if history.commits else 1,
+            usage=staged.usage,
         )
         last = history.last_run
         if last is not None and seen.how == "append" and seen.new == len(self.track.base.items):
             run.ceilings.extend(last.ceilings)
         if staged.must_mend:
             mend_input(run)
+            if self.track.sent is None and run.commits:
+                run.usage = self.staging.after_mending(run)
         if self.engine.thinking == "drop_block" and staged.bench.profile.thinking == "bound":
             thinking = dict(staged.request.extra.get("thinking") or {})
             run.directives["thinking"] = {
                 **thinking,
                 "block_binding": {"prefix_mismatch_behavior": "drop_block"},
             }
+        if not staged.policy.window_known:
+            why = f"nobody knows the window of {staged.request.model!r}: {staged.policy.window:,.0f} tokens are assumed"
+            hint = "say it: models={…: {'window': N}}, a `models` entry of the pack, or --set window=N"
+            run.problems.append(Trouble("assumed-window", why, hint=hint))
         if seen.dropped and seen.how == "changed in place":
             self._unstable += 1
             if self._unstable > 1:
@@ -213,7 +225,7 @@ class Session:
             return False
         if run.event != "overflow":
             return True
-        if staged.refusal is not None and staged.refusal.kind == RETRY_LATER:
+        if _throttled(staged):
             run.problems.append(
                 Trouble(
                     "retry-later",
@@ -258,11 +270,10 @@ class Session:
             sent=sent,
             estimate=staged.overhead + view.tokens,
             usage=staged.facts.usage,
-            overflow=staged.refusal.tokens
-            if staged.refusal is not None and run.event == "overflow"
-            else None,
+            overflow=run.refused,
             meter=meter,
             ceilings=tuple(run.ceilings),
+            answered=self.staging.answered,
         )
         commits = run.commits
         if durable:
@@ -310,6 +321,21 @@ def _recall(known: Sequence[tuple[Effect, Any]], effect: Effect) -> Any:
         if one == effect:
             return reply
     return _UNKNOWN
+
+
+def _throttled(staged: Staged) -> bool:
+    """Whether the API is only busy: no reason to take anything out of the request."""
+    return staged.event == "overflow" and staged.refusal is not None and staged.refusal.kind == RETRY_LATER
+
+
+def _refused_tokens(staged: Staged, figure: float) -> float | None:
+    """Size of a request that was refused as too long: what the API says, else just over its limit, else ours."""
+    refusal = staged.refusal
+    if staged.event != "overflow" or refusal is None or refusal.kind != "prompt_too_long":
+        return None
+    if refusal.tokens is not None:
+        return float(refusal.tokens)
+    return refusal.limit + 1.0 if refusal.limit is not None else float(round(figure))
 
 
 def _with_results(commit: Commit, shown: Any) -> Commit:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import ChainMap
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +25,7 @@ from .tokens.models import Model, lookup
 from .track import Seen, Track
 from .trial import Bench, Sent, Standing
 from .validity import Profile, check, cuts, with_moved_marks
+from .validity.base import leading_system
 from .validity.profiles.anthropic import Capabilities, anthropic
 
 if TYPE_CHECKING:
@@ -65,6 +66,8 @@ class Staging:
         self._marks = 0
         self._usage: UsageThen | None = None
         self._stale = False
+        self._model = ""
+        self.answered: int | None = None
         self._policy: tuple[str, Policy, Model] | None = None
 
     @property
@@ -79,6 +82,7 @@ class Staging:
 
     def stage(self, request: Request, event: str, facts: Facts, seen: Seen) -> Staged:
         """Prepare a run over what has just been observed."""
+        self.answered = None
         track, engine = self.track, self.engine
         policy, model = self._resolve(request.model)
         self._measure_head(request)
@@ -151,7 +155,7 @@ class Staging:
             self._at,
             run.committed_now,
         )
-        usage = staged.usage
+        usage = run.usage
         if usage is not None and run.standing.view.items[: len(usage.items)] != list(usage.items):
             usage = UsageThen(usage.prompt, usage.items, usage.estimate, False)
         profile = run.bench.profile
@@ -174,7 +178,9 @@ class Staging:
             usage=usage,
             protect=lambda scene: self._protect(scene, staged, run),
             cut_places=lambda view: cuts(view, profile),
-            refusal=staged.refusal,
+            refused_tokens=run.refused,
+            policy_of=lambda name: self._policy_for(name)[0],
+            refusal=_placed(staged, run.standing.view),
             ceilings=tuple(run.ceilings),
         )
 
@@ -208,11 +214,31 @@ class Staging:
             and "user" in origins,
         )
 
+    def after_mending(self, run: Run) -> UsageThen | None:
+        """The newest usage, over the mended form of what it measured: a valid request cannot have held more."""
+        then = run.usage
+        if then is None:
+            return None
+        base, view = self.track.base, run.standing.view
+        end = len(then.items)
+        items: list[Item] = []
+        for item in view.items:
+            place = base.index_of(item.serial)
+            if place is not None and place >= end:
+                break
+            items.append(item)
+        estimate = self._overhead + sum(item.total for item in items)
+        return UsageThen(then.prompt, items, estimate, then.after_last_edit)
+
     # --- model and head
 
     def _resolve(self, name: str) -> tuple[Policy, Model]:
-        if self._policy is not None and self._policy[0] == name:
-            return self._policy[1], self._policy[2]
+        if self._policy is None or self._policy[0] != name:
+            self._policy = (name, *self._policy_for(name))
+        return self._policy[1], self._policy[2]
+
+    def _policy_for(self, name: str) -> tuple[Policy, Model]:
+        """Settings and numbers of any model: the host's first, then the pack's, then the table's."""
         engine = self.engine
         model = lookup(name)
         settings, figures = engine.pack.values_for(name, engine.settings, engine.models)
@@ -226,7 +252,6 @@ class Staging:
             max_input=max_input,
             window_known=model.known or "window" in figures,
         )
-        self._policy = (name, policy, model)
         return policy, model
 
     def _measure_head(self, request: Request) -> None:
@@ -254,7 +279,8 @@ class Staging:
         if policy.window_known and policy.window < math.inf:
             # A window set lower than the model's says nothing about what recorded requests may have measured.
             window = int(max(policy.window, model.window if model.known else 0))
-        anew = seen.refolded or self._stale
+        anew = seen.refolded or self._stale or self._model != request.model
+        self._model = request.model
         first = 0 if anew else seen.new
         if anew:
             self._usage = None
@@ -265,13 +291,19 @@ class Staging:
             if info is not None and info.usage is not None and plausible(info.usage, request.model, window):
                 found.append((index, info.usage))
         given = facts.usage
+        told = track.history.told
         if given is not None and plausible(given, request.model, window):
-            found.append((self._answered(), given))
+            self.answered = self._answered()
+            found.append((self.answered, given))
+        elif anew and told is not None and not any(index >= told[0] for index, _ in found):
+            # What a host said once counts until something newer is known.
+            if told[0] <= len(track.base.items) and plausible(told[1], request.model, window):  # noqa: SIM102
+                found.append(told)
         known = track.metered
         for index, usage in found:
             items, estimate, epoch = self._then(index)
             self._usage = UsageThen(usage.prompt, items, estimate, True)
-            if usage is given or track.base.items[index].serial > known:
+            if usage is given or (usage is not (told and told[1]) and track.base.items[index].serial > known):
                 track.meter = track.meter.read(
                     Reading(usage.prompt, estimate, epoch, usage.model or request.model)
                 )
@@ -296,13 +328,38 @@ class Staging:
         if mark is None:
             return track.base.items[:index], self._overhead + track.base.tokens_before(index), 0
         last = history.last_sent
-        commits = [c for c in history.commits if c.run <= mark.n]
+        commits = history.live_at(mark.n)
         epoch = sequence(commits[-1]) if commits else 0
         if last is not None and mark.n == last.n and track.sent is not None:
             items = list(track.sent.items)
         else:
             items = fold(track.base.items[: mark.length], Overlay.of(commits), track.builder)
-        return items, self._overhead + sum(item.total for item in items), epoch
+        estimate = mark.estimate
+        if estimate is None:
+            estimate = self._overhead + sum(item.total for item in items)
+        return items, estimate, epoch
+
+
+def _placed(staged: Staged, view: View) -> Refusal | None:
+    """The refusal with the positions its blocks have in this view; the API counts those of the request it refused."""
+    refusal, bench = staged.refusal, staged.bench
+    if refusal is None or not refusal.blocks:
+        return refusal
+    items = bench.base.items if bench.sent is None else bench.sent.items
+    head = leading_system(items)
+    found: list[tuple[int, int]] = []
+    for message, block in refusal.blocks:
+        if head + message >= len(items) or block >= len(items[head + message].chars):
+            continue
+        item = items[head + message]
+        index = view.index_of(item.serial)
+        number = block if item.numbers is None else item.numbers[block]
+        if index is None:
+            continue
+        shown = view.items[index].numbers or range(len(view.items[index].chars))
+        found.extend((index, at) for at, known in enumerate(shown) if known == number)
+    # A block that is named and gone already is not a reason to take all others.
+    return replace(refusal, blocks=tuple(found) or ((-1, -1),))
 
 
 @lru_cache(maxsize=256)

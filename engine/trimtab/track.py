@@ -9,7 +9,7 @@ from typing import Any
 
 from .conversation.digest import digest, value_digest
 from .conversation.edits import Commit, Insert, Rewrite, Splice
-from .conversation.fold import Change, ItemBuilder, Overlay, fold, sequence
+from .conversation.fold import ItemBuilder, Overlay, fold, sequence
 from .conversation.items import Item, ItemMaker
 from .conversation.lineage import Bookmark, Lineage, Observation
 from .conversation.request import Info, Request
@@ -19,8 +19,10 @@ from .matching import Categories
 from .policy.history import History
 from .receipt import Dropped
 from .records import Record, RunRecord, Undo
-from .tokens.figure import Factor, Reading
+from .resuming import Ghosts, factor_of, ghost, of_run
+from .tokens.figure import Factor
 from .trial import Sent, Standing
+from .validity.base import leading_system
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,33 +38,6 @@ class Saved:
     meter: Factor
     metered: int
     baked: Mapping[int, int]
-
-
-class Ghosts:
-    """Builds stand-ins that carry a digest instead of a message: enough to know the order of a view."""
-
-    def __init__(self, shown: Mapping[int, str]) -> None:
-        self.shown = shown
-
-    def rewritten(self, item: Item, changes: tuple[Change, ...]) -> Item | None:
-        text = self.shown.get(item.serial)
-        if text is None:
-            return item
-        return ghost(item.serial, text) if len(text) > 1 else None
-
-    def brought(self, new: Any) -> Item:
-        return ghost(new.serial, digest(new.message))
-
-
-def ghost(serial: int, text: str) -> Item:
-    """An item of which only serial and digest are known."""
-    item = Item()
-    item.serial, item.source, item.message = serial, text, {"role": "user", "content": []}
-    item.role, item.origin, item.mask, item.total, item.bytes = "user", "user", 0, 0, 0
-    item.chars = item.tokens = ()
-    item.uses = item.results = item.names = ()
-    item.numbers, item.plain = None, False
-    return item
 
 
 @dataclass(slots=True)
@@ -126,7 +101,7 @@ class Track:
                 overlay = Overlay.of(self.history.live())
                 self._take_back(record.id, shown)
             last = self.history.last_run
-            if last is not None and last.sent and (isinstance(record, Commit) or record is last):
+            if last is not None and last.sent and (record is last or of_run(record, last.n)):
                 self._sent_overlay = overlay
         if self._sent_path is not None:
             self._ghost_view = self._last_view(shown)
@@ -165,7 +140,8 @@ class Track:
     def _last_view(self, shown: Mapping[int, str]) -> list[tuple[int, str]]:
         """Serial and digest of each message of the last sent view, from the journal alone."""
         path = [ghost(serial, self.lineage.known_digest(serial)) for serial in self._sent_path or ()]
-        return [(item.serial, str(item.source)) for item in fold(path, self._sent_overlay, Ghosts(shown))]
+        view = fold(path, self._sent_overlay, Ghosts(shown))
+        return [(item.serial, str(item.source)) for item in view[leading_system(view) :]]
 
     # --- one run
 
@@ -197,7 +173,7 @@ class Track:
     def observe(self, request: Request) -> Seen:
         """Name the messages, make items of new ones, fold if anything but an append has happened."""
         messages = list(request.messages)
-        seen = self.lineage.observe(messages, self._sent_digests)
+        seen = self.lineage.observe(messages, self._sent_digests, self._view_is_longer())
         before = self.lineage.next
         plain = seen.how == "append" and all(serial >= before for serial in seen.serials)
         if seen.touched:
@@ -219,6 +195,14 @@ class Track:
             return Seen(seen.how, seen.keep, False, marks_moved=bool(seen.touched))
         self.base = View([*self.base.items[: seen.keep], *items]) if self._fresh else View(items)
         return self._refold(seen)
+
+    def _view_is_longer(self) -> bool:
+        """Whether the last sent view ends with a message that an edit brought in."""
+        if self.sent is None:
+            last = self._ghost_view[-1][0] if self._ghost_view else 0
+        else:
+            last = self.sent.items[-1].serial if self.sent.items else 0
+        return bool(last) and self.history.origin_of(last) is not None and last not in self.lineage.path
 
     def _items(
         self, request: Request, messages: Sequence[Any], seen: Observation, old: Mapping[int, Item]
@@ -362,7 +346,8 @@ class Track:
         base = self.base.items
         own = {id(item): index for index, item in enumerate(base)}
         out: list[tuple[int, str]] = []
-        for item in self.sent.items:
+        # What stands at the head as a system message was written into the system prompt.
+        for item in self.sent.items[leading_system(self.sent.items) :]:
             index = own.get(id(item))
             if index is not None and index < len(self.lineage.path):
                 text = self.lineage.digest_at(index)
@@ -384,16 +369,3 @@ class Track:
     def head(self, request: Request) -> str:
         """Digest of system and tools: what stands before the first message."""
         return value_digest([request.system, list(request.tools or ())])
-
-
-def factor_numbers(factor: Factor) -> tuple[Any, ...]:
-    """The learned factor as the journal keeps it: two sums, and the last reading if there is one."""
-    last = factor.last
-    sums: tuple[Any, ...] = (factor.usage, factor.estimate)
-    return sums if last is None else (*sums, last.usage, last.estimate, last.epoch, last.model)
-
-
-def factor_of(numbers: Sequence[Any]) -> Factor:
-    """The same read back."""
-    last = Reading(numbers[2], numbers[3], numbers[4], numbers[5]) if len(numbers) > 2 else None
-    return Factor(numbers[0], numbers[1], last)

@@ -124,23 +124,32 @@ class Lineage:
     # --- the walk
 
     def observe(
-        self, messages: Sequence[Message], last_view: Callable[[], Iterable[tuple[int, str]]] = tuple
+        self,
+        messages: Sequence[Message],
+        last_view: Callable[[], Iterable[tuple[int, str]]] = tuple,
+        longer_view: bool = False,
     ) -> Observation:
-        """Name the messages of a transcript. ``last_view`` is asked only if the walk leaves the last path.
+        """Name the messages of a transcript. ``last_view`` is asked only if the walk leaves the last path, or if
+        ``longer_view`` says that the last sent view goes on behind the path.
 
         Nothing is changed until ``accept``, but for digests and edges that are true anyway.
         """
         size = len(self.path)
         keep, touched = self._common(messages)
+        if keep == size and longer_view and len(messages) > size:
+            shown = list(last_view())
+            texts = [digest(message) for message in messages[keep:]]
+            if keep < len(shown) and self._begins_with(shown, keep, texts):
+                return self._fed_back(shown, messages, texts)
         if keep == size:
             # Only a tree with more than this path (branches, a resumed session) can know the new messages already.
-            texts = [digest(message) for message in messages[keep:]] if self._edges else None
-            return Observation(keep, self._walk(messages, keep, {}, texts), "append", touched, _frozen(texts))
+            known = [digest(message) for message in messages[keep:]] if self._edges else None
+            return Observation(keep, self._walk(messages, keep, {}, known), "append", touched, _frozen(known))
         self._link_path()
         shown = list(last_view())
         texts = [digest(message) for message in messages[keep:]]
         old = [self.digest_at(index) for index in range(keep, size)]
-        if shown and self._begins_with(shown, keep, texts):
+        if keep < len(shown) and self._begins_with(shown, keep, texts):
             return self._fed_back(shown, messages, texts)
         self.register(shown)
         carry, how = self._carry(keep, old, texts)

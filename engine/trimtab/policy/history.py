@@ -7,12 +7,13 @@ from dataclasses import dataclass
 
 from ..conversation.edits import Commit, Rewrite, Splice
 from ..conversation.fold import sequence
+from ..conversation.request import Usage
 from ..facts import moment
 from ..records import Fail, Kept, Note, Record, RunRecord, Undo
 from .stage import SENDING
 
-RESTORE = "restore"
-"""Stage name of commits that bring originals back."""
+RESTORE = "@restore"
+"""Stage name of commits that bring originals back; no stage of a pack can have it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +26,7 @@ class RunMark:
     tip: int
     length: int
     sent: bool
+    estimate: float | None = None
 
 
 class History:
@@ -35,7 +37,8 @@ class History:
         self.commits: list[Commit] = []
         self.undone: set[str] = set()
         self.last_run: RunRecord | None = None
-        self.estimate_then: float | None = None
+        self.told: tuple[int, Usage] | None = None
+        self._undone_at: dict[str, int] = {}
         self.notes: dict[str, Note] = {}
         self.stored: set[str] = set()
         self.touched_by: dict[tuple[int, int], str] = {}
@@ -65,6 +68,7 @@ class History:
             self._add_commit(record)
         elif isinstance(record, Undo):
             self.undone.add(record.id)
+            self._undone_at[record.id] = self.runs[-1].n if self.runs else 0
         elif isinstance(record, Fail):
             self._failures.setdefault(record.stage, []).append(record.run)
         elif isinstance(record, Kept):
@@ -84,10 +88,11 @@ class History:
         )
         tip = self._path[-1] if self._path else 0
         at = None if record.at is None else moment(record.at)
-        self.runs.append(RunMark(record.n, record.event, at, tip, len(self._path), record.sent))
+        mark = RunMark(record.n, record.event, at, tip, len(self._path), record.sent, record.estimate)
+        self.runs.append(mark)
+        if record.usage is not None and record.answered is not None:
+            self.told = (record.answered, record.usage)
         self.last_run = record
-        if record.sent:
-            self.estimate_then = record.estimate
         if record.event == "overflow":
             self._refusals += 1
             if record.overflow is not None and record.model is not None:
@@ -125,6 +130,10 @@ class History:
         if not self.undone:
             return self.commits
         return [commit for commit in self.commits if commit.id not in self.undone]
+
+    def live_at(self, run: int) -> list[Commit]:
+        """The commits that were in force at the end of a run."""
+        return [c for c in self.commits if c.run <= run and self._undone_at.get(c.id, run) >= run]
 
     def commits_of(self, stages: Iterable[str]) -> list[Commit]:
         """All commits of these stages, those undone left out, oldest first within a stage."""

@@ -88,7 +88,9 @@ class Scene:
     usage: UsageThen | None
     protect: Callable[[Scene], Protection]
     cut_places: Callable[[View], bytearray]
+    policy_of: Callable[[str], Policy]
     refusal: Refusal | None = None
+    refused_tokens: float | None = None
     ceilings: Sequence[tuple[float, float]] = ()
     stage: Stage = field(default_factory=lambda: Stage("", ""))
     chosen: Any = None
@@ -210,6 +212,12 @@ class Scene:
         return out
 
     @property
+    def overflow_tokens(self) -> float:
+        """The smallest request this model has refused as too long in this session, the present one included."""
+        known = self.history.history.overflow_tokens(self.request.model)
+        return min((size for size in (known, self.refused_tokens) if size is not None), default=math.inf)
+
+    @property
     def settings(self) -> Mapping[str, bool | float | str]:
         return self.policy.settings
 
@@ -278,7 +286,7 @@ RESERVED_VALUES: Mapping[str, Callable[[Scene], float | bool]] = {
     "max_input": lambda scene: scene.policy.max_input,
     "window_known": lambda scene: scene.policy.window_known,
     "unlimited": lambda scene: math.inf,
-    "overflow_tokens": lambda scene: scene.history.history.overflow_tokens(scene.request.model) or math.inf,
+    "overflow_tokens": lambda scene: scene.overflow_tokens,
 }
 
 

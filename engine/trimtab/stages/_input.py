@@ -13,7 +13,7 @@ from ..policy.expressions import Quantity
 from ..policy.maker import Maker
 from ..policy.scene import Scene
 from ..templating import fence, mark
-from ..tokens.models import Model, lookup
+from ..tokens.models import lookup
 from ..validity import check, repair
 from ..validity.draft import Draft
 from ..validity.profiles.anthropic import Capabilities, anthropic
@@ -113,19 +113,11 @@ def excess(scene: Scene, model: str, tokens: float, output: float | None) -> flo
     """By how many tokens a request would not fit the model's own window; 0 or less: it fits, or nobody
     knows.
     """
-    known: Model | None = None
-    if model == scene.request.model:
-        policy = scene.policy
-        if not policy.window_known:
-            return 0.0
-        window, most = policy.window, policy.max_input
-    else:
-        known = lookup(model)
-        if not known.known:
-            return 0.0
-        window, most = float(known.window), float("inf" if known.max_input is None else known.max_input)
-    reserve = min(RESERVE_TOKENS if output is None else output, window / 3)
-    return max(tokens + reserve - window, tokens - most)
+    policy = scene.policy if model == scene.request.model else scene.policy_of(model)
+    if not policy.window_known:
+        return 0.0
+    reserve = min(RESERVE_TOKENS if output is None else output, policy.window / 3)
+    return max(tokens + reserve - policy.window, tokens - policy.max_input)
 
 
 # ------------------------------------------------------------------------------------------------- as it is
