@@ -73,14 +73,11 @@ class Session:
         Raises ValueError for an unknown event, SessionBusy, StageFailed where a stage says ``on_failure: raise``,
         InvalidRequest if the engine is strict, OSError if the journal cannot be written; then nothing has happened.
         """
-        known: list[tuple[Effect, Any]] = []
+        paid = _Paid()
 
         def perform(effect: Effect) -> Any:
-            reply = _recall(known, effect)
-            if reply is _UNKNOWN:
-                reply = self.engine.ports.perform(effect)
-                known.append((effect, reply))
-            return reply
+            reply = paid.recall(effect)
+            return paid.keep(effect, self.engine.ports.perform(effect)) if reply is _UNKNOWN else reply
 
         with self._turn():
             for left in reversed(range(TRIES)):
@@ -90,20 +87,18 @@ class Session:
                     if not left:
                         raise
                     self._reload()
+                    paid.again()
         raise AssertionError("the last try returns or raises")
 
     async def arun(
         self, request: Request, event: str = "before_request", facts: Facts | None = None
     ) -> Outcome:
         """The same with async ports; cancelling it leaves no trace."""
-        known: list[tuple[Effect, Any]] = []
+        paid = _Paid()
 
         async def perform(effect: Effect) -> Any:
-            reply = _recall(known, effect)
-            if reply is _UNKNOWN:
-                reply = await self.engine.ports.aperform(effect)
-                known.append((effect, reply))
-            return reply
+            reply = paid.recall(effect)
+            return paid.keep(effect, await self.engine.ports.aperform(effect)) if reply is _UNKNOWN else reply
 
         with self._turn():
             for left in reversed(range(TRIES)):
@@ -113,6 +108,7 @@ class Session:
                     if not left:
                         raise
                     self._reload()
+                    paid.again()
         raise AssertionError("the last try returns or raises")
 
     def explain(self, request: Request, event: str = "before_request", facts: Facts | None = None) -> Outcome:
@@ -315,12 +311,29 @@ class Session:
 _UNKNOWN = object()
 
 
-def _recall(known: Sequence[tuple[Effect, Any]], effect: Effect) -> Any:
-    """The reply an earlier try of this run had: what was paid for once is not paid for again."""
-    for one, reply in known:
-        if one == effect:
-            return reply
-    return _UNKNOWN
+class _Paid:
+    """Replies of a run that has to start over: what was paid for once is not paid for again."""
+
+    def __init__(self) -> None:
+        self._earlier: list[tuple[Effect, Any]] = []
+        self._now: list[tuple[Effect, Any]] = []
+
+    def recall(self, effect: Effect) -> Any:
+        """The reply an earlier try had to an equal effect; effects come in nearly the same order."""
+        for index, (known, reply) in enumerate(self._earlier):
+            if known == effect:
+                del self._earlier[index]
+                self._now.append((known, reply))
+                return reply
+        return _UNKNOWN
+
+    def keep(self, effect: Effect, reply: Any) -> Any:
+        self._now.append((effect, reply))
+        return reply
+
+    def again(self) -> None:
+        """The run starts over."""
+        self._earlier, self._now = self._now + self._earlier, []
 
 
 def _throttled(staged: Staged) -> bool:

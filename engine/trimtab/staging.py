@@ -256,7 +256,8 @@ class Staging:
 
     def _measure_head(self, request: Request) -> None:
         """Digest, size and cache marks of system and tools, taken only when they change."""
-        tools = list(request.tools) if request.tools is not None else None
+        # What is no list of tools is the host's to answer for: passed through, measured as nothing.
+        tools = list(request.tools) if isinstance(request.tools, list | tuple) else None
         head = (request.system, tools)
         if head == self._head and self._head_digest:
             return
@@ -295,10 +296,10 @@ class Staging:
         if given is not None and plausible(given, request.model, window):
             self.answered = self._answered()
             found.append((self.answered, given))
-        elif anew and told is not None and not any(index >= told[0] for index, _ in found):
+        elif anew and told is not None and told[0] <= len(track.base.items):
             # What a host said once counts until something newer is known.
-            if told[0] <= len(track.base.items) and plausible(told[1], request.model, window):  # noqa: SIM102
-                found.append(told)
+            newer = any(index >= told[0] for index, _ in found)
+            found += [] if newer or not plausible(told[1], request.model, window) else [told]
         known = track.metered
         for index, usage in found:
             items, estimate, epoch = self._then(index)

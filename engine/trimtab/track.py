@@ -18,7 +18,7 @@ from .facts import FactBook, FactRule
 from .matching import Categories
 from .policy.history import History
 from .receipt import Dropped
-from .records import Record, RunRecord, Undo
+from .records import JournalError, Record, RunRecord, Undo
 from .resuming import Ghosts, factor_of, ghost, of_run
 from .tokens.figure import Factor
 from .trial import Sent, Standing
@@ -38,6 +38,7 @@ class Saved:
     meter: Factor
     metered: int
     baked: Mapping[int, int]
+    fresh: bool
 
 
 @dataclass(slots=True)
@@ -122,6 +123,11 @@ class Track:
 
     def _replay_run(self, record: RunRecord, overlay: Overlay, shown: Mapping[int, str]) -> None:
         keep = len(self.lineage.path) if record.keep is None else record.keep
+        path = [*self.lineage.path[:keep], *record.add]
+        whole = 0 <= keep <= len(self.lineage.path) and len(record.add) == len(record.digests) == len(record.blocks)
+        if not whole or min(path, default=1) < 1 or len(set(path)) != len(path):
+            hint = "restore the file, or begin a new session directory"
+            raise JournalError(f"run {record.n} contradicts itself: its messages do not add up", hint=hint)
         if keep < len(self.lineage.path) and self._sent_path is not None:
             self.lineage.register(self._last_view(shown))
         self.lineage.resume(keep, record.add, record.digests)
@@ -156,6 +162,7 @@ class Track:
             self.meter,
             self.metered,
             self.builder.baked,
+            self._fresh,
         )
 
     def restore(self, saved: Saved) -> None:
@@ -167,6 +174,7 @@ class Track:
         self.standing = Standing(saved.standing.overlay, view)
         self.sent, self.meter, self.metered = saved.sent, saved.meter, saved.metered
         self.builder.baked = dict(saved.baked)
+        self._fresh = saved.fresh
         self._info_list = []
         self._rebook()
 
@@ -175,7 +183,8 @@ class Track:
         messages = list(request.messages)
         seen = self.lineage.observe(messages, self._sent_digests, self._view_is_longer())
         before = self.lineage.next
-        plain = seen.how == "append" and all(serial >= before for serial in seen.serials)
+        scribbled = self.builder.scribbled()
+        plain = seen.how == "append" and not scribbled and all(serial >= before for serial in seen.serials)
         if seen.touched:
             changes = self.standing.overlay.changes
             plain = plain and not any(self.lineage.path[index] in changes for index in seen.touched)
@@ -329,7 +338,8 @@ class Track:
         self.book = FactBook(self.rules, self.categories)
         self._booked = 0
         self._book_on()
-        for commit in self.history.live():
+        # Also those undone: a host that no longer has the messages has nothing else to read the facts from.
+        for commit in self.history.commits:
             if commit.facts:
                 self.book.restore({name: value for name, value in commit.facts.items() if name != "told"})
 
@@ -368,4 +378,4 @@ class Track:
 
     def head(self, request: Request) -> str:
         """Digest of system and tools: what stands before the first message."""
-        return value_digest([request.system, list(request.tools or ())])
+        return value_digest([request.system, request.tools or []])

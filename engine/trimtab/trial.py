@@ -210,11 +210,22 @@ class _Namer:
         first = min(self.home(item)[0] for item in whole)
         last = max(self.home(item)[1] for item in whole)
         covers = tuple(item.serial for item in self.base.items[first : last + 1])
+        items += self._trailing(edit.stop, first, last)
         # Inserts that trail a covered message go with it; others of the range have to be taken out one by one.
         outside = [
             item for item in loose if not first <= self.home(item)[1] <= last or item.serial in self.spliced
         ]
         return [Splice(covers, items), *(self._remove(item) for item in outside)]
+
+    def _trailing(self, stop: int, first: int, last: int) -> tuple[New, ...]:
+        """Copies of what trails the covered messages but was not chosen: the splice would swallow it."""
+        kept: list[New] = []
+        for item in self.view.items[stop:]:
+            brought = self.base.index_of(item.serial) is None and item.serial not in self.spliced
+            if not brought or not first <= self.home(item)[1] <= last:
+                break
+            kept.append(self.bring(Draft(item.message, item.origin)))
+        return tuple(kept)
 
     def _complete(self, item: Item, inside: set[int]) -> bool:
         """Whether all shown messages of the splice that brought this one are chosen, too."""

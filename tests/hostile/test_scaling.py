@@ -60,7 +60,7 @@ def test_checking_four_times_as_many_stages_is_about_four_times_the_work() -> No
 
 
 @pytest.mark.long
-@pytest.mark.xfail(strict=True, reason="tuples of ids grow by one block at a time")
+@pytest.mark.xfail(strict=True, reason="ids are looked for among all ids before them")
 def test_many_blocks_in_one_message_take_time_in_proportion() -> None:
     def seconds(count: int) -> float:
         uses = [{"type": "tool_use", "id": f"t{n}", "name": "Read", "input": {}} for n in range(count)]

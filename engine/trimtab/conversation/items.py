@@ -108,6 +108,12 @@ def blocks_of(message: Message) -> list[Block]:
     return []
 
 
+def kind_of(block: Mapping[str, Any]) -> str:
+    """The block's type; empty where it is no text, so that it can be looked up anywhere."""
+    kind = block.get("type")
+    return kind if isinstance(kind, str) else ""
+
+
 def encoded_size(block: Mapping[str, Any]) -> int:
     """Characters of the encoded images and documents in a block."""
     source = block.get("source")
@@ -184,9 +190,9 @@ class ItemMaker:
             item.uses = item.results = item.names = ()
             return shadow
         mask = size = total = encoded = 0
-        uses: tuple[str, ...] = ()
-        results: tuple[str, ...] = ()
-        names: tuple[str, ...] = ()
+        uses: list[str] = []
+        results: list[str] = []
+        names: list[str] = []
         chars: list[int] = []
         tokens: list[int] = []
         copies: list[Any] = []
@@ -195,8 +201,10 @@ class ItemMaker:
             kind = block["type"]
             if kind == "tool_result":
                 name = block["tool_use_id"]
-                results += (name,)
-                if "cache_control" in block or type(name) is not str or not name:
+                if type(name) is not str:
+                    raise TypeError
+                results.append(name)
+                if "cache_control" in block or not name:
                     plain = False
                 inner = block.get("content")
                 copy = block.copy()
@@ -213,12 +221,13 @@ class ItemMaker:
             elif kind == "tool_use":
                 mask |= USE
                 name, tool, given = block["id"], block["name"], block["input"]
-                uses += (name,)
-                names += (tool,)
+                if type(name) is not str or type(tool) is not str:
+                    raise TypeError
+                uses.append(name)
+                names.append(tool)
                 copy = block.copy()
                 size, number, copy["input"] = self.measure(given)
-                whole = type(name) is type(tool) is str and name and tool and type(given) is dict
-                if not whole or "cache_control" in block:
+                if not name or not tool or type(given) is not dict or "cache_control" in block:
                     plain = False
                 number += USE_TOKENS
             elif kind == "text":
@@ -256,7 +265,7 @@ class ItemMaker:
             encoded += size
             copies.append(copy)
         shadow["content"] = copies
-        item.mask, item.uses, item.results, item.names = mask, uses, results, names
+        item.mask, item.uses, item.results, item.names = mask, tuple(uses), tuple(results), tuple(names)
         item.plain = plain and mask > 0 and not mask & _SPOKEN.get(item.role, -1)
         item.chars, item.tokens = tuple(chars), tuple(tokens)
         item.total = total + MESSAGE_TOKENS

@@ -42,7 +42,6 @@ class Bookmark:
     length: int
     next: int
     visible: int
-    edges: int
     bare: bool
 
 
@@ -63,6 +62,7 @@ class Lineage:
         self._edges: dict[tuple[int, str, int], int] = {}
         self._linked = 0
         self._bare = False
+        self._highest = 0
         self._first: dict[int, str] = {}
         self._shown: dict[tuple[int, str], int] = {}
 
@@ -86,6 +86,7 @@ class Lineage:
                 return
             turn += 1
         self._edges[before, text, turn] = serial
+        self._highest = max(self._highest, serial)
         self._first.setdefault(serial, text)
 
     def digest_at(self, index: int) -> str:
@@ -200,7 +201,7 @@ class Lineage:
     def mark(self) -> Bookmark:
         """The present state, to go back to if a run comes to nothing."""
         lists = (self.path, self.known, self.shadows, self.digests)
-        return Bookmark(lists, len(self.path), self.next, self.visible, len(self._edges), self._bare)
+        return Bookmark(lists, len(self.path), self.next, self.visible, self._bare)
 
     def reset(self, mark: Bookmark) -> None:
         """Forget what was accepted since the mark. Edges stay: they are true, and keep their serials in use."""
@@ -209,8 +210,7 @@ class Lineage:
             del one[mark.length :]
         self.visible, self._bare = mark.visible, mark.bare
         self._linked = min(self._linked, mark.length)
-        if len(self._edges) == mark.edges:
-            self.next = mark.next
+        self.next = max(mark.next, self._highest + 1)
 
     # --- parts
 

@@ -26,7 +26,7 @@ class Usage:
 
     @property
     def prompt(self) -> int:
-        """Tokens of the request: input + cache read + cache write."""
+        """Tokens of the request: input + cache read + cache write. Raises TypeError where a count is no number."""
         return self.input + self.cache_read + self.cache_write
 
     @classmethod

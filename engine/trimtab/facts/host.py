@@ -101,6 +101,12 @@ class Facts:
         request: ManualRequest | None = None,
         **named: Any,
     ) -> None:
+        _check("caller", caller, str)
+        _check("usage", usage, Usage)
+        _check("error", error, ApiError, str)
+        _check("request", request, ManualRequest)
+        if usage is not None:
+            _check("usage", usage.prompt, int)
         put = object.__setattr__
         put(self, "now", None if now is None else moment(now))
         put(self, "caller", caller)
@@ -136,6 +142,13 @@ class Facts:
         if name == "todos" and not any(isinstance(one, Mapping) and "items" in one for one in values):
             return [{"items": list(values)}] if values else []
         return [_record(one, field) for one in values if one is not None and one is not False]
+
+
+def _check(name: str, value: object, *kinds: type) -> None:
+    """Raises TypeError where a host gives something else than it should, before any run relies on it."""
+    if value is not None and (not isinstance(value, kinds) or isinstance(value, bool)):
+        wanted = " or ".join(kind.__name__ for kind in kinds)
+        raise TypeError(f"{name} is {type(value).__name__}; it must be {wanted} (Facts.of takes plain data)")
 
 
 def _record(value: Any, field: str) -> Record:

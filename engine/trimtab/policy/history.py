@@ -82,6 +82,8 @@ class History:
     def _add_run(self, record: RunRecord) -> None:
         if record.keep is not None:
             del self._path[record.keep :]
+            if self.told is not None and record.keep < self.told[0]:
+                self.told = None
         self._path.extend(record.add)
         self._blocks.update(
             zip(record.add[-len(record.blocks) :] if record.blocks else (), record.blocks, strict=True)

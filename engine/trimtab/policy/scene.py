@@ -183,8 +183,9 @@ class Scene:
 
     def tool_limit(self, tool: str | None) -> float:
         """Characters a tool declares for its own results (``max_result_chars``); unlimited if it says nothing."""
-        for declared in self.request.tools or ():
-            if declared.get("name") == tool:
+        tools = self.request.tools
+        for declared in tools if isinstance(tools, list | tuple) else ():
+            if isinstance(declared, Mapping) and declared.get("name") == tool:
                 value = declared.get("max_result_chars")
                 if isinstance(value, int | float) and not isinstance(value, bool) and value >= 0:
                     return float(value)

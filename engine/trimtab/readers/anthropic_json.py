@@ -67,7 +67,7 @@ def recording_of(document: Mapping[str, Any], path: str | None = None) -> Record
     models: list[str] = []
     times: list[float] = []
     for number, raw in enumerate(document["messages"]):
-        if not isinstance(raw, dict) or raw.get("role") not in ROLES or "content" not in raw:
+        if not isinstance(raw, dict) or str(raw.get("role")) not in ROLES or "content" not in raw:
             problems.append(
                 ReadProblem(
                     0, f"messages[{number}] has no known role or no content", "the message was left out"
