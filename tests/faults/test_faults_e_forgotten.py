@@ -300,7 +300,7 @@ def test_e3_what_was_read_is_still_known_after_the_messages_are_gone() -> None:
     ]
     assert verdict(run(session, messages, "manual"), "sum-up") == "committed"
     outcome = run(session, [*messages, *rounds(1)])
-    assert "/work/file-0.py /b.py /a.py" in words(outcome)
+    assert "/srv/file-0.py /b.py /a.py" in words(outcome)
 
 
 # --- E4 the wrong tools
