@@ -27,6 +27,7 @@ from .running import Run
 from .staging import Staged, Staging
 from .track import Seen, Track
 from .trial import Sent
+from .validity.base import leading_system
 
 if TYPE_CHECKING:
     from .engine import Engine
@@ -70,8 +71,9 @@ class Session:
     def run(self, request: Request, event: str = "before_request", facts: Facts | None = None) -> Outcome:
         """Run the pack for one event. The journal is written before this returns.
 
-        Raises ValueError for an unknown event, SessionBusy, StageFailed where a stage says ``on_failure: raise``,
-        InvalidRequest if the engine is strict, OSError if the journal cannot be written; then nothing has happened.
+        Raises ValueError for an unknown event or a request not made of messages, SessionBusy, StageFailed where
+        a stage says ``on_failure: raise``, InvalidRequest if the engine is strict, OSError if the journal cannot
+        be written; then nothing has happened.
         """
         paid = _Paid()
 
@@ -206,6 +208,10 @@ class Session:
             why = f"nobody knows the window of {staged.request.model!r}: {staged.policy.window:,.0f} tokens are assumed"
             hint = "say it: models={…: {'window': N}}, a `models` entry of the pack, or --set window=N"
             run.problems.append(Trouble("assumed-window", why, hint=hint))
+        if seen.how == "rewound" and not seen.new and history.runs:
+            hint = "if it is another conversation, give it a directory of its own"
+            why = "no message of the last run is in this list: a new branch begins at its first message"
+            run.problems.append(Trouble("new-branch", why, hint=hint))
         if seen.dropped and seen.how == "changed in place":
             self._unstable += 1
             if self._unstable > 1:
@@ -216,7 +222,12 @@ class Session:
         return run
 
     def _may_send(self, run: Run, staged: Staged) -> bool:
-        """False after a guard of level ``block``, and at an overflow about which nothing was done."""
+        """False without a message, after a guard of level ``block``, and at an overflow nothing was done about."""
+        items = run.standing.view.items
+        if run.event in SENDING and leading_system(items) == len(items):
+            why = "no message is left to send: what there was answers no call, or was taken out"
+            run.problems.append(Trouble("empty-request", why, hint="add a user message"))
+            return False
         if any(notice.level == "block" for notice in run.notices):
             return False
         if run.event != "overflow":

@@ -12,7 +12,7 @@ from .conversation.edits import Commit, Insert, Rewrite, Splice
 from .conversation.fold import ItemBuilder, Overlay, fold, sequence
 from .conversation.items import Item, ItemMaker
 from .conversation.lineage import Bookmark, Lineage, Observation
-from .conversation.request import Info, Request
+from .conversation.request import Info, Request, check_types
 from .conversation.view import View
 from .facts import FactBook, FactRule
 from .matching import Categories
@@ -124,7 +124,9 @@ class Track:
     def _replay_run(self, record: RunRecord, overlay: Overlay, shown: Mapping[int, str]) -> None:
         keep = len(self.lineage.path) if record.keep is None else record.keep
         path = [*self.lineage.path[:keep], *record.add]
-        whole = 0 <= keep <= len(self.lineage.path) and len(record.add) == len(record.digests) == len(record.blocks)
+        whole = 0 <= keep <= len(self.lineage.path) and len(record.add) == len(record.digests) == len(
+            record.blocks
+        )
         if not whole or min(path, default=1) < 1 or len(set(path)) != len(path):
             hint = "restore the file, or begin a new session directory"
             raise JournalError(f"run {record.n} contradicts itself: its messages do not add up", hint=hint)
@@ -179,7 +181,11 @@ class Track:
         self._rebook()
 
     def observe(self, request: Request) -> Seen:
-        """Name the messages, make items of new ones, fold if anything but an append has happened."""
+        """Name the messages, make items of new ones, fold if anything but an append has happened.
+
+        Raises ValueError where the request is not made of messages at all.
+        """
+        check_types(request)
         messages = list(request.messages)
         seen = self.lineage.observe(messages, self._sent_digests, self._view_is_longer())
         before = self.lineage.next

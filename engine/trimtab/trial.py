@@ -58,6 +58,7 @@ class Trial:
     repairs: tuple[Edit, ...]
     broken: tuple[Violation, ...]
     thinking_loss: int
+    mended: tuple[Violation, ...] = ()
 
 
 def attempt(
@@ -77,6 +78,7 @@ def attempt(
     inherited = {_key(now.view, violation) for violation in now.violations}
     repairs: list[Edit] = []
     lost = 0
+    mended: list[Violation] = []
     for left in reversed(range(PASSES + 1)):
         stripped = stale(bench, view)
         if stripped:
@@ -84,12 +86,15 @@ def attempt(
             overlay, view = _further(bench, overlay, number, repairs, (Rewrite(stripped, Mark.REMOVE),))
         report = check(view, bench.profile, closing=closing)
         broken = tuple(v for v in report.violations if _key(view, v) not in inherited)
-        mends = repair(view, broken, bench.profile, closing).edits if broken and left else ()
-        if not mends:
+        if not broken or not left:
             break
-        overlay, view = _further(bench, overlay, number, repairs, name(bench, overlay, view, mends))
+        mends = repair(view, broken, bench.profile, closing)
+        if not mends.edits:
+            break
+        mended.extend(mends.remarks)
+        overlay, view = _further(bench, overlay, number, repairs, name(bench, overlay, view, mends.edits))
     standing = Standing(overlay, view, report.violations, report.states)
-    return Trial(standing, named, tuple(repairs), broken, lost)
+    return Trial(standing, named, tuple(repairs), broken, lost, tuple(mended))
 
 
 def _further(

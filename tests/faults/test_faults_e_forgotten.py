@@ -165,9 +165,6 @@ def test_e2_the_task_list_is_not_attached_twice_in_one_run() -> None:
     assert behind.count("write the parser") == 1
 
 
-@pytest.mark.xfail(
-    strict=True, reason="the shipped template takes every file without content for one that is too long"
-)
 def test_e2_a_file_that_cannot_be_read_is_not_said_to_be_too_long() -> None:
     assert "too long" not in words(compacted())
 

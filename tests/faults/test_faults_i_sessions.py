@@ -545,9 +545,6 @@ def test_i2_messages_that_came_between_two_requests_are_all_in_the_second(pack: 
     assert [message for message in shown(outcome) if message != user("Today is Monday.")] == messages
 
 
-@pytest.mark.xfail(
-    strict=True, reason="a usage told on a branch that was left is found again by a session opened anew"
-)
 def test_i2_a_usage_told_on_a_branch_that_was_left_measures_nothing_on_the_new_one(tmp_path: Path) -> None:
     session = engine_of(CLEAR).open_session(tmp_path)
     messages = loop(2, 20)

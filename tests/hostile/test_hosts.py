@@ -7,7 +7,6 @@ import json
 from pathlib import Path
 from typing import Any
 
-import pytest
 from tests.session.packs import LAYERS, engine_of
 
 from trimtab import Facts, Request
@@ -79,9 +78,6 @@ def test_words_moved_behind_a_result_come_back_when_that_result_is_gone() -> Non
     assert "also look at the docs" in texts(run(session, rewound))
 
 
-@pytest.mark.xfail(
-    strict=True, reason="the cut lies between a message and what was moved behind it; the fold swallows both"
-)
 def test_a_summary_never_swallows_the_last_words_that_were_moved_behind_a_result() -> None:
     stage = "[{id: s, kind: summarize, keep: {newest: {messages: 1}}, text: Summary.}]"
     messages = calls(2, 900)
@@ -91,9 +87,6 @@ def test_a_summary_never_swallows_the_last_words_that_were_moved_behind_a_result
     assert "also look at the docs" in texts(outcome)
 
 
-@pytest.mark.xfail(
-    strict=True, reason="messages of ours are handed out again with the marks the host put on them"
-)
 def test_a_host_that_marks_what_it_is_given_gets_no_more_marks_than_the_api_takes() -> None:
     session = engine_of(OFFLOAD).session()
     messages = calls(8)
@@ -105,7 +98,6 @@ def test_a_host_that_marks_what_it_is_given_gets_no_more_marks_than_the_api_take
         given[-1]["content"][-1]["cache_control"] = {"type": "ephemeral"}
 
 
-@pytest.mark.xfail(strict=True, reason="messages that edits brought in are the journal's own objects")
 def test_a_host_that_writes_into_a_message_of_ours_does_not_change_what_was_decided(tmp_path: Path) -> None:
     engine = engine_of(OFFLOAD)
     session = engine.open_session(tmp_path)

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeAlias
 
 from .edits import Commit, Edit, Insert, Mark, New, Rewrite, Splice
-from .items import KINDS, RESULT_TOKENS, Item, ItemMaker, blocks_of, size_of, structure
+from .items import KINDS, RESULT_TOKENS, Item, ItemMaker, blocks_of, structure
+from .sizes import size_of
 
 Change: TypeAlias = tuple[int, int, Mapping[str, Any] | Mark]
 """Sequence number of the commit, block number, what it sets."""

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
 from .request import GENUINE, Message
+from .sizes import BLOCK_FRAME, FRAME, encoded_size, size_of
 
 TEXT, USE, RESULT, THINK, MEDIA, SERVER, OTHER = 1, 2, 4, 8, 16, 32, 64
 """Bits of ``Item.mask``: which kinds of block occur in a message (MEDIA also inside a tool result)."""
@@ -35,8 +36,6 @@ MediaCount: TypeAlias = Callable[[Mapping[str, Any]], int]
 
 MESSAGE_TOKENS = 4
 """Framing of one message, in tokens (role and separators); measured as adequate on recorded usage."""
-FRAME, BLOCK_FRAME = 40, 40
-"""Bytes of JSON around a message and around a block: keys, quotes, ids."""
 USE_TOKENS = 12
 RESULT_TOKENS = 8
 MAX_DEPTH = 64
@@ -112,23 +111,6 @@ def kind_of(block: Mapping[str, Any]) -> str:
     """The block's type; empty where it is no text, so that it can be looked up anywhere."""
     kind = block.get("type")
     return kind if isinstance(kind, str) else ""
-
-
-def encoded_size(block: Mapping[str, Any]) -> int:
-    """Characters of the encoded images and documents in a block."""
-    source = block.get("source")
-    if isinstance(source, Mapping):
-        data = source.get("data")
-        return len(data) if isinstance(data, str) else 0
-    inner = block.get("content")
-    if isinstance(inner, list):
-        return sum(encoded_size(part) for part in inner if isinstance(part, Mapping))
-    return 0
-
-
-def size_of(blocks: Sequence[Block], chars: Sequence[int]) -> int:
-    """About how many bytes blocks of so many characters take on the wire; encoded media in full."""
-    return sum(chars) + sum(map(encoded_size, blocks)) + BLOCK_FRAME * len(chars) + FRAME
 
 
 def default_origin(role: str, mask: int) -> str:

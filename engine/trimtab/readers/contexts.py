@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..conversation.request import Request, Usage
-from .base import Boundary, Unreadable, json_lines
+from .base import Boundary, Unreadable, json_lines, regular
 from .claude_code import _boundary, _Scan, _start, live_part
 from .claude_code_order import Assembly, without_rewinds
 from .claude_code_records import ASSISTANT, COMPACT, MICRO, Entry, mark_local_commands, text_of
@@ -42,7 +42,7 @@ def moments(path: str | Path) -> Iterator[Moment]:
     never lists. Raises Unreadable where the file holds no record of that format, OSError where it cannot be
     opened.
     """
-    file = Path(path)
+    file = regular(Path(path))
     scan = _Scan(file)
     entries = scan.conversation()
     if not entries:

@@ -178,6 +178,7 @@ class _Fact:
             item = {name: text if name in CONTENTS else value for name, value in item.items()}
         item["content"] = text
         item["reference"] = reference
+        item["unreadable"] = content.unreadable
         size = self._size(item)
         return item if size[0] <= limits.tokens and size[1] <= limits.chars else None
 
@@ -185,7 +186,8 @@ class _Fact:
         """Tokens and characters of an item: of its content, else of its fields."""
         text = item["content"]
         if text is None:
-            text = "\n".join(str(value) for value in item.values() if value is not None)
+            told = (value for name, value in item.items() if name not in ("reference", "unreadable"))
+            text = "\n".join(str(value) for value in told if value is not None)
         return self.scene.count(text), len(text)
 
     def text(self, picked: _Picked) -> str:
