@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -60,11 +61,12 @@ count = st.integers(0, 10**7)
 maybe_text = st.none() | text
 maybe_number = st.none() | count | st.floats(0, 1e7)
 usage = st.builds(Usage, count, count, count, st.none() | count, maybe_text)
+time = st.datetimes(datetime(1, 1, 1), datetime(9998, 12, 31)).map(lambda at: f"{at.isoformat()}Z")
 run = st.builds(
     RunRecord,
     n=count,
     event=text,
-    at=maybe_text,
+    at=st.none() | time,
     keep=st.none() | count,
     add=serials,
     digests=st.lists(text, max_size=3).map(tuple),

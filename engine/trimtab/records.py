@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 
 from .conversation.edits import Commit, Edit, Insert, Mark, New, Rewrite, Splice, Spot
 from .conversation.request import Usage
+from .facts.host import moment
 
 FORMAT = 1
 """Version of the journal's meaning; it changes only when fold's does."""
@@ -190,6 +191,14 @@ def decode(raw: Any, engine: str = "") -> Record | Header:
         raise JournalError(f"the {raw['t']} record is damaged: {problem}") from None
 
 
+def _time(raw: Mapping[str, Any]) -> str | None:
+    """The time of a run, which must be one. Raises ValueError."""
+    at = _may(raw, "at", str)
+    if at is not None:
+        moment(at)
+    return None if at is None else str(at)
+
+
 def _usage(usage: Usage | None) -> dict[str, Any] | None:
     if usage is None:
         return None
@@ -286,7 +295,7 @@ def _read_run(raw: Mapping[str, Any]) -> RunRecord:
     return RunRecord(
         n=_is(raw["n"], int, "n"),
         event=_is(raw["event"], str, "event"),
-        at=_may(raw, "at", str),
+        at=_time(raw),
         keep=_may(raw, "keep", int),
         add=_serials(raw.get("add", ())),
         digests=tuple([_is(digest, str, "a digest") for digest in raw.get("d", ())]),

@@ -27,7 +27,16 @@ def damaged(folder: Path, **changes: Any) -> None:
 
 @pytest.mark.parametrize(
     "changes",
-    [{"add": [[0, 0]]}, {"add": []}, {"add": [[2, 2], [2, 2]]}, {"add": [[-3, 1]]}, {"d": []}, {"keep": 99}],
+    [
+        {"add": [[0, 0]]},
+        {"add": []},
+        {"add": [[2, 2], [2, 2]]},
+        {"add": [[-3, 1]]},
+        {"d": []},
+        {"keep": 99},
+        {"at": "yesterday"},
+        {"at": "9999-12-31T00:00:00Z"},
+    ],
     ids=str,
 )
 def test_a_run_record_that_contradicts_itself_is_refused_as_damaged(
