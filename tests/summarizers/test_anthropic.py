@@ -273,14 +273,14 @@ def test_a_network_that_fails_is_a_transient_error(error: Exception) -> None:
     assert (caught.value.reason, caught.value.transient) == ("error", True)
 
 
-def test_a_client_without_a_key_is_an_error_not_a_crash() -> None:
+def test_a_client_without_a_key_is_unavailable_so_that_the_next_writer_is_asked() -> None:
     http = anthropic.DefaultHttpxClient(transport=httpx2.MockTransport(answering(TEXT).handle))
     client = anthropic.Anthropic(api_key="none", http_client=http)
     client.api_key = None
     with pytest.raises(AskFailed) as caught:
         AnthropicSummarizer(client).answer(Question("p", "m"))
-    assert caught.value.reason == "error"
-    assert "authentication" in str(caught.value)
+    assert caught.value.reason == "unavailable"
+    assert "ANTHROPIC_API_KEY" in str(caught.value)
 
 
 def test_a_request_of_another_format_is_not_sent() -> None:

@@ -152,6 +152,8 @@ def _failure(problem: Exception) -> AskFailed:
         return AskFailed("error", "the API did not answer in time", transient=True)
     if isinstance(problem, anthropic.APIConnectionError):
         return AskFailed("error", f"the API could not be reached: {problem}", transient=True)
+    if isinstance(problem, TypeError) and "authentication method" in str(problem):
+        return AskFailed("unavailable", "no key: set ANTHROPIC_API_KEY, or give a client of your own")
     if not isinstance(problem, anthropic.APIStatusError):
         return AskFailed("error", f"{type(problem).__name__}: {problem}")
     status, message = problem.status_code, _words(problem)
