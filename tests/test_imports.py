@@ -16,7 +16,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("commands", "outputs"),
     ("readers",),
     ("engine",),
-    ("session", "revision", "outcome", "staging", "track"),
+    ("session", "revision", "outcome", "staging", "track", "accounting", "filestate", "jobs"),
     ("ports",),
     ("journal", "store", "files", "summarizers"),
     ("packs",),

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from .engine import Engine
     from .facts import ApiError, Facts, ManualRequest
     from .interpreter import StageFailed
+    from .jobs import Job
     from .outcome import Outcome
     from .packs.pack import Pack
     from .packs.problems import PackError
@@ -24,6 +25,7 @@ _HOMES = {
     "Facts": "facts",
     "Info": "conversation.request",
     "InvalidRequest": "session",
+    "Job": "jobs",
     "ManualRequest": "facts",
     "Outcome": "outcome",
     "Pack": "packs.pack",
@@ -43,6 +45,7 @@ __all__ = [
     "Facts",
     "Info",
     "InvalidRequest",
+    "Job",
     "ManualRequest",
     "Outcome",
     "Pack",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .conversation.items import Item, blocks_of
 from .conversation.request import Request
@@ -19,18 +19,22 @@ from .track import Seen
 from .validity.base import leading_system
 from .version import __version__
 
+if TYPE_CHECKING:
+    from .jobs import Job
+
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
     """``request`` is new, its untouched messages are the host's own objects. ``send`` is false after a guard of level
-    ``block``, or at an overflow about which nothing could be done. ``jobs`` are background notes to be run.
+    ``block``, or at an overflow about which nothing could be done. ``jobs`` are background notes
+    to be run; the next run takes them over.
     """
 
     request: Request
     send: bool
     receipt: Receipt
     notices: tuple[Notice, ...] = ()
-    jobs: tuple[Any, ...] = ()
+    jobs: tuple[Job, ...] = ()
     problems: tuple[Trouble, ...] = ()
     serials: tuple[int, ...] = field(default=(), repr=False)
 
@@ -123,6 +127,7 @@ def make_receipt(
         dropped=seen.dropped,
         problems=tuple(run.problems),
         send=send,
+        jobs=tuple(run.jobs),
     )
 
 

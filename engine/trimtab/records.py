@@ -81,11 +81,16 @@ class Fail:
 class Note:
     """A ``notes`` stage has written: ``upto`` is the last serial it read, ``store`` the file with its
     text.
+
+    ``run`` is the run whose view it read (0: unknown). With ``covers`` the text is about one span alone: the
+    run of path serials it may stand for.
     """
 
     stage: str
     upto: int
     store: str
+    run: int = 0
+    covers: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,7 +160,12 @@ def encode(record: Record | Header) -> dict[str, Any]:
     if isinstance(record, Fail):
         return {"t": "fail", "stage": record.stage, "run": record.run, "reason": record.reason}
     if isinstance(record, Note):
-        return {"t": "note", "stage": record.stage, "upto": record.upto, "store": record.store}
+        out = {"t": "note", "stage": record.stage, "upto": record.upto, "store": record.store}
+        if record.run:
+            out["run"] = record.run
+        if record.covers:
+            out["covers"] = ranges(record.covers)
+        return out
     if isinstance(record, Kept):
         out = {"t": "kept", "stage": record.stage}
         if record.serials:
@@ -350,7 +360,11 @@ _READERS: Mapping[str, Callable[[Mapping[str, Any]], Record | Header]] = {
         _is(raw["stage"], str, "stage"), _is(raw["run"], int, "run"), _is(raw["reason"], str, "reason")
     ),
     "note": lambda raw: Note(
-        _is(raw["stage"], str, "stage"), _is(raw["upto"], int, "upto"), _is(raw["store"], str, "store")
+        _is(raw["stage"], str, "stage"),
+        _is(raw["upto"], int, "upto"),
+        _is(raw["store"], str, "store"),
+        _is(raw.get("run", 0), int, "run"),
+        _serials(raw.get("covers", ())),
     ),
     "kept": lambda raw: Kept(
         _is(raw["stage"], str, "stage"), _serials(raw.get("serials", ())), _spots(raw.get("spots", ()))

@@ -11,9 +11,10 @@ from .conversation.digest import digest
 from .conversation.edits import Commit, Splice, Spot
 from .conversation.fold import sequence
 from .conversation.request import Request
-from .effects import Effect, adrive, drive
+from .effects import Effect, Wait, adrive, drive
 from .facts import Facts
 from .interpreter import execute
+from .jobs import Desk, Job
 from .journal import Conflict, Journal
 from .mending import close, mend_input
 from .outcome import Outcome, make_receipt, moment_text, written_request
@@ -56,6 +57,7 @@ class Session:
         self.journal = journal
         self._running = False
         self._unstable = 0
+        self.desk = Desk()
         self._load()
 
     def _load(self) -> None:
@@ -77,7 +79,7 @@ class Session:
         def perform(effect: Effect) -> Any:
             reply = _recall(known, effect)
             if reply is _UNKNOWN:
-                reply = self.engine.ports.perform(effect)
+                reply = self._answer(effect)
                 known.append((effect, reply))
             return reply
 
@@ -95,12 +97,17 @@ class Session:
         self, request: Request, event: str = "before_request", facts: Facts | None = None
     ) -> Outcome:
         """The same with async ports; cancelling it leaves no trace."""
+        import asyncio  # costs what a synchronous program need not pay
+
         known: list[tuple[Effect, Any]] = []
 
         async def perform(effect: Effect) -> Any:
             reply = _recall(known, effect)
             if reply is _UNKNOWN:
-                reply = await self.engine.ports.aperform(effect)
+                if isinstance(effect, Wait):
+                    reply = await asyncio.to_thread(self.desk.wait, effect)
+                else:
+                    reply = await self.engine.ports.aperform(effect)
                 known.append((effect, reply))
             return reply
 
@@ -118,6 +125,9 @@ class Session:
         """What ``run`` would do and why, with every condition; no model is called and nothing is written."""
         with self._turn():
             return drive(self._core(request, event, facts or Facts(), dry=True), self.engine.ports.dry)
+
+    def _answer(self, effect: Effect) -> Any:
+        return self.desk.wait(effect) if isinstance(effect, Wait) else self.engine.ports.perform(effect)
 
     @contextmanager
     def _turn(self) -> Generator[None, None, None]:
@@ -145,6 +155,7 @@ class Session:
             seen = self.track.observe(request)
             staged = self.staging.stage(request, event, facts, seen)
             run = self._begin(staged, seen, dry)
+            self.desk.take_over(run)
             before = run.scene()
             yield from execute(run, self.engine.pack.stages)
             close(run)
@@ -165,10 +176,12 @@ class Session:
                 if invalid:
                     raise InvalidRequest(invalid)
             written, serials = written_request(request, run.standing.view.items, run.directives)
+            jobs: tuple[Job, ...] = ()
             if not dry:
                 self._append(run, staged, seen, send)
                 settled = True
-            return Outcome(written, send, receipt, receipt.notices, (), receipt.problems, serials)
+                jobs = self.desk.settle(run.begun, self.engine.ports)
+            return Outcome(written, send, receipt, receipt.notices, jobs, receipt.problems, serials)
         finally:
             if not settled:
                 self.track.restore(saved)
@@ -184,7 +197,9 @@ class Session:
             history=history,
             make_scene=lambda run: self.staging.scene(run, staged),
             fact_snapshot=self.track.book.snapshot,
+            snapshot=self.staging.snapshot,
             full=dry,
+            busy=self.desk.busy,
             number=sequence(history.commits[-1]) + 1 if history.commits else 1,
         )
         last = history.last_run
@@ -269,7 +284,8 @@ class Session:
             commits = [
                 _with_results(commit, shown) for commit, shown in zip(run.commits, run.shown, strict=True)
             ]
-        records: list[Record] = [record, *run.kept, *commits, *run.fails]
+        notes = [note for note, _ in run.notes]
+        records: list[Record] = [record, *run.kept, *notes, *commits, *run.fails]
         self.journal.append(records)
         for one in records:
             track.history.add(one)

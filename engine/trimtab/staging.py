@@ -150,6 +150,9 @@ class Staging:
             staged.policy.categories,
             self._at,
             run.committed_now,
+            run.commits,
+            run.notes,
+            run.fails,
         )
         usage = staged.usage
         if usage is not None and run.standing.view.items[: len(usage.items)] != list(usage.items):
@@ -177,6 +180,10 @@ class Staging:
             refusal=staged.refusal,
             ceilings=tuple(run.ceilings),
         )
+
+    def snapshot(self, scene: Scene) -> Scene:
+        """The scene as it is now, for work that goes on after the run."""
+        return scene.snapshot(self.track.new_book())
 
     def _at(self, serial: int) -> float | None:
         info = self.track.infos.get(serial)

@@ -160,9 +160,6 @@ def test_e2_each_thing_is_attached_once_and_in_the_same_order_every_time() -> No
         assert words(one).count(needle) == 1
 
 
-@pytest.mark.xfail(
-    strict=True, reason="task-reminder repeats the list that restore has attached in the same run"
-)
 def test_e2_the_task_list_is_not_attached_twice_in_one_run() -> None:
     behind = json.dumps(shown(compacted(**STATE))[2:])
     assert behind.count("write the parser") == 1

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from ..conversation.fold import Overlay
@@ -15,6 +15,7 @@ from ..facts import Facts
 from ..tokens.figure import Anchor, figure
 from ..tokens.models import Model
 from .evaluation import NeedsTool, NoValue
+from .history import HOOK_RESULTS
 from .past import Past
 from .refusals import Refusal
 from .stage import Stage
@@ -251,7 +252,10 @@ class Scene:
         given = self.facts.records(name, self.book.main_field(name))
         if given is not None:
             return list(given)
-        return self.book.records(name)
+        read = self.book.records(name)
+        if read is None and name == HOOK_RESULTS:
+            return self.history.hook_results() or None
+        return read
 
     def protection(self) -> Protection:
         """What the present stage may not choose."""
@@ -260,6 +264,25 @@ class Scene:
     def cuts(self) -> bytearray:
         """Of each place of the view, whether a change may begin or end there."""
         return self.cut_places(self.view)
+
+    def with_history(self, history: Past) -> Scene:
+        """The same scene with another past."""
+        return replace(self, history=history)
+
+    def snapshot(self, book: FactBook) -> Scene:
+        """A scene that stays as it is while the session goes on; ``book`` must be one nobody else reads."""
+        base = View(self.base.items)
+        return replace(
+            self,
+            view=View(self.view.items),
+            base=base,
+            history=self.history.snapshot(base),
+            book=book,
+            infos=dict(self.infos),
+            ceilings=tuple(self.ceilings),
+            chosen=None,
+            _names=dict(self._names),
+        )
 
     def last_response_at(self) -> float | None:
         """Time of the newest assistant message of the transcript, if it has one."""

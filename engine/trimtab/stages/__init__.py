@@ -7,6 +7,7 @@ from .attach import Attach
 from .drop import Drop
 from .first_of import FirstOf
 from .guard import Guard
+from .notes import Notes
 from .replace import Replace
 from .summarize import Summarize
 
@@ -14,10 +15,11 @@ KINDS: dict[str, type[Kind]] = {
     "replace": Replace,
     "drop": Drop,
     "summarize": Summarize,
+    "notes": Notes,
     "attach": Attach,
     "guard": Guard,
     "first_of": FirstOf,
 }
 """What ``kind`` may name in a pack."""
 
-__all__ = ["KINDS", "Attach", "Drop", "FirstOf", "Guard", "Replace", "Summarize"]
+__all__ = ["KINDS", "Attach", "Drop", "FirstOf", "Guard", "Notes", "Replace", "Summarize"]
