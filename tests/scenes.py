@@ -214,6 +214,19 @@ class Session:
     def profile(self) -> Profile:
         return anthropic(Capabilities.of(lookup(self.model)))
 
+    def policy(self, model: str, categories: Categories) -> Policy:
+        """The pack's names for a model; another one has the window of the table."""
+        known = lookup(model)
+        return Policy(
+            settings=self.settings,
+            limits={name: quantity(raw) for name, raw in self.limits.items()},
+            categories=categories,
+            window=self.window if model == self.model else known.window,
+            max_output=32_000,
+            max_input=float("inf") if known.max_input is None else float(known.max_input),
+            window_known=model == self.model or known.known,
+        )
+
     def scene(self, event: str = "before_request", facts: Facts | None = None) -> Scene:
         """What a stage would see now."""
         facts = facts or Facts()
@@ -236,15 +249,8 @@ class Session:
             event=event,
             request=Request(self.model, self.messages, tools=self.request_tools),
             facts=facts,
-            policy=Policy(
-                settings=self.settings,
-                limits={name: quantity(raw) for name, raw in self.limits.items()},
-                categories=categories,
-                window=self.window,
-                max_output=32_000,
-                max_input=float("inf"),
-                window_known=True,
-            ),
+            policy=self.policy(self.model, categories),
+            policy_of=lambda model: self.policy(model, categories),
             model=lookup(self.model),
             view=view,
             base=base,

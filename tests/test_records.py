@@ -76,6 +76,7 @@ run = st.builds(
     estimate=maybe_number,
     usage=st.none() | usage,
     overflow=maybe_number,
+    answered=st.none() | count,
     ceilings=st.lists(st.tuples(st.floats(0, 1e7), st.floats(0, 1e7)), max_size=2).map(tuple),
     meter=st.none() | st.tuples(count, count) | st.tuples(count, count, count, count, count, text),
 )

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from .conversation.request import Info, Request, Usage
     from .engine import Engine
     from .facts import ApiError, Facts, ManualRequest
+    from .filestate import Cleared, FileStates
     from .interpreter import StageFailed
     from .jobs import Job
     from .outcome import Outcome
@@ -21,8 +22,10 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "ApiError": "facts",
+    "Cleared": "filestate",
     "Engine": "engine",
     "Facts": "facts",
+    "FileStates": "filestate",
     "Info": "conversation.request",
     "InvalidRequest": "session",
     "Job": "jobs",
@@ -41,8 +44,10 @@ _HOMES = {
 
 __all__ = [
     "ApiError",
+    "Cleared",
     "Engine",
     "Facts",
+    "FileStates",
     "Info",
     "InvalidRequest",
     "Job",

@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 from .conversation.view import View
+from .directives import merge
 from .effects import Effect, EffectFailed
 from .measuring import measure
 from .policy.evaluation import NoValue
@@ -60,6 +61,8 @@ def consider(run: Run, stage: Stage, at: Any = None, failure: str | None = None)
     if stage.params is None and not stage.children:
         return replace(blank, reason=f"this engine has no kind `{stage.kind}`")
     holds, entries = _trigger(scene, stage, at, run.full)
+    # What a run would have looked at is what counts, also where a dry run looks at everything.
+    run.looked_at[stage.id] = _trigger(scene, stage, at, False)[1] if run.full else entries
     blank = replace(blank, conditions=entries)
     if not holds:
         return blank
@@ -96,7 +99,7 @@ def _first_of(run: Run, stage: Stage, blank: StageReport) -> Core:
         children.append(report)
         if report.verdict in ("committed", "done"):
             run.committed_now.append(stage.id)
-            _remember_ceilings(run, blank, report.tokens)
+            _remember_ceilings(run, stage, report.tokens)
             return replace(
                 report,
                 id=stage.id,
@@ -173,7 +176,7 @@ def why_none(chosen: Chosen, once: bool) -> str:
 def _effectless(run: Run, stage: Stage, report: StageReport, proposal: Proposal) -> StageReport:
     """No edit: a guard spoke, a request field was set, or nothing happened."""
     run.notices.extend(proposal.notices)
-    run.directives.update(proposal.directives)
+    merge(run.directives, proposal.directives)
     if proposal.notices or proposal.directives:
         run.committed_now.append(stage.id)
         return replace(report, verdict="done")
@@ -223,8 +226,8 @@ def _try(run: Run, scene: Scene, stage: Stage, report: StageReport, proposal: Pr
         )
     run.committed_now.append(stage.id)
     run.notices.extend(proposal.notices)
-    run.directives.update(proposal.directives)
-    _remember_ceilings(run, report, measured.tokens)
+    merge(run.directives, proposal.directives)
+    _remember_ceilings(run, stage, measured.tokens)
     return replace(measured, verdict="committed", commit=commits[0].id)
 
 
@@ -266,13 +269,13 @@ def _accepted(run: Run, scene: Scene, stage: Stage, trial: Trial, report: StageR
     return stage.accept.test(later, run.full)
 
 
-def _remember_ceilings(run: Run, report: StageReport, tokens: Change | None) -> None:
+def _remember_ceilings(run: Run, stage: Stage, tokens: Change | None) -> None:
     """Token triggers of a stage that made the view smaller, each with the size before: nothing later in the run may
     push the view back over the one, nor, where the trigger was not reached, over the other.
     """
     if tokens is None or tokens.after >= tokens.before:
         return
-    pending: list[ConditionReport] = list(report.conditions)
+    pending: list[ConditionReport] = list(run.looked_at.get(stage.id, ()))
     while pending:
         entry = pending.pop()
         pending.extend(entry.nested)

@@ -6,17 +6,16 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from .conversation.edits import Edit, Insert, Rewrite, Splice
 from .conversation.view import View
 from .policy.proposal import Proposal
 from .policy.stage import SENDING
 from .receipt import Trouble
 from .running import Run
-from .trial import attempt
+from .trial import Trial, attempt
 from .validity import check
 
-INPUT, CLOSE = "input", "close"
-"""Stage names of the commits that hold such repairs."""
+INPUT, CLOSE = "@input", "@close"
+"""Stage names of the commits that hold such repairs; no stage of a pack can have them."""
 
 
 def close(run: Run) -> None:
@@ -31,7 +30,7 @@ def close(run: Run) -> None:
     trial = attempt(run.bench, run.standing, run.number, (), closing=True)
     if trial.repairs:
         run.settle(CLOSE, trial, Proposal())
-        run.problems.append(Trouble("repaired", _said(trial.repairs), CLOSE))
+        run.problems.append(Trouble("repaired", _said(trial), CLOSE))
     run.problems.extend(broken_rules(run.standing.view, trial.standing.violations, trial.broken))
 
 
@@ -43,7 +42,7 @@ def mend_input(run: Run) -> None:
     trial = attempt(run.bench, replace(run.standing, violations=()), run.number, (), run.event in SENDING)
     if trial.repairs:
         run.settle(INPUT, trial, Proposal())
-        run.problems.append(Trouble("repaired", _said(trial.repairs), INPUT))
+        run.problems.append(Trouble("repaired", _said(trial), INPUT))
     else:
         run.standing = replace(trial.standing, view=run.standing.view)
 
@@ -61,9 +60,10 @@ def broken_rules(view: View, *groups: Sequence[Any]) -> list[Trouble]:
     return list(found.values())
 
 
-def _said(repairs: Sequence[Edit]) -> str:
-    removed = sum(len(edit.spots) for edit in repairs if isinstance(edit, Rewrite))
-    brought = sum(len(edit.items) for edit in repairs if isinstance(edit, Insert | Splice))
-    parts = [f"{removed} blocks rewritten"] if removed else []
-    parts += [f"{brought} messages added"] if brought else []
-    return "the request would not have been accepted: " + ", ".join(parts)
+def _said(trial: Trial) -> str:
+    """What was wrong with the request, in words; thinking that went because of a change before it comes last."""
+    wrong = list(dict.fromkeys(violation.message for violation in trial.mended))
+    parts = wrong[:3] + ([f"and {len(wrong) - 3} more"] if len(wrong) > 3 else [])
+    if trial.thinking_loss:
+        parts.append(f"{trial.thinking_loss} signed thoughts behind a change were left out")
+    return "mended: " + "; ".join(parts or ["the end of the request"])

@@ -39,7 +39,8 @@ class RunRecord:
     ``estimate`` and ``overflow`` (what the API refused) are in tokens. ``meter`` is the factor learned from
     usage so far: growth of usage and of estimate, then the last reading, if any (usage, estimate, epoch,
     model). ``ceilings`` are triggers and sizes from which the run brought the view down: they hold until the
-    next message comes.
+    next message comes. ``answered`` is the path length of the request that ``usage`` measured. ``marks`` are
+    digest and block of messages that the request carried a cache mark of ours on, and none before did.
     """
 
     n: int
@@ -58,6 +59,8 @@ class RunRecord:
     overflow: float | None = None
     meter: tuple[Any, ...] | None = None
     ceilings: tuple[tuple[float, float], ...] = ()
+    answered: int | None = None
+    marks: tuple[tuple[str, int], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +141,9 @@ def encode(record: Record | Header) -> dict[str, Any]:
         out |= {"head": record.head, "model": record.model, "pack": record.pack, "sent": record.sent or None}
         out |= {"estimate": record.estimate, "usage": _usage(record.usage), "overflow": record.overflow}
         out["meter"] = None if record.meter is None else list(record.meter)
+        out["answered"] = record.answered
         out["ceilings"] = [list(pair) for pair in record.ceilings] or None
+        out["marks"] = [list(pair) for pair in record.marks] or None
         return {key: value for key, value in out.items() if value is not None}
     if isinstance(record, Commit):
         out = {"t": "commit", "id": record.id, "run": record.run, "stage": record.stage}
@@ -307,7 +312,9 @@ def _read_run(raw: Mapping[str, Any]) -> RunRecord:
         usage=_read_usage(raw.get("usage")),
         overflow=_number(raw, "overflow"),
         meter=_meter(raw.get("meter")),
+        answered=_may(raw, "answered", int),
         ceilings=tuple([(_float(limit), _float(before)) for limit, before in raw.get("ceilings", ())]),
+        marks=tuple([(_is(d, str, "a digest"), _is(b, int, "a block")) for d, b in raw.get("marks", ())]),
     )
 
 

@@ -76,7 +76,7 @@ def restored(session: Session, wanted: Sequence[Spot | tuple[int, int] | str]) -
         history = session.track.history
         number = sequence(history.commits[-1]) + 1 if history.commits else 1
         edits = _originals(session, spots, baked)
-        commit = Commit(f"c{number}", RESTORE, history.runs[-1].n if history.runs else 0, edits)
+        commit = Commit(f"c{number}", RESTORE, history.next_run(), edits)
         if session.journal.path is not None:
             commit = replace(commit, results=_results(session, commit))
         return commit, commit
@@ -101,7 +101,7 @@ def _originals(session: Session, spots: Sequence[Spot], baked: Mapping[int, int]
             stored.setdefault(spot, name)
     edits: list[Edit] = []
     for spot in spots:
-        if spot not in changed:
+        if spot not in changed or _covered(session, spot) is not None:
             raise LookupError(_nothing(session, spot))
         edits.append(Rewrite((spot,), Mark.ORIGINAL))
         if baked.get(spot.serial):
@@ -161,11 +161,21 @@ def _original(session: Session, spot: Spot, text: str) -> dict[str, Any]:
 
 
 def _nothing(session: Session, spot: Spot) -> str:
+    commit = _covered(session, spot)
+    if commit is not None:
+        return (
+            f"{spot.serial}:{spot.block} is part of what commit {commit.id} replaced; undo that commit first"
+        )
+    return f"nothing has changed {spot.serial}:{spot.block}"
+
+
+def _covered(session: Session, spot: Spot) -> Commit | None:
+    """The newest commit in force that stands something else in the message's place."""
     for commit in reversed(session.track.history.live()):
         for edit in commit.edits:
             if isinstance(edit, Splice) and spot.serial in edit.covers:
-                return f"{spot.serial}:{spot.block} is part of what commit {commit.id} replaced; undo that commit"
-    return f"nothing has changed {spot.serial}:{spot.block}"
+                return commit
+    return None
 
 
 def _results(session: Session, commit: Commit) -> dict[int, str]:

@@ -11,7 +11,8 @@ from .conversation.items import Item
 from .conversation.view import View
 from .policy.history import HOOK_RESULTS, History
 from .policy.proposal import Later, NoteText, Notice, Proposal
-from .policy.scene import Scene
+from .policy.scene import Scene, UsageThen
+from .policy.values import ConditionReport
 from .receipt import StageReport, Trouble
 from .records import Fail, Kept, Note
 from .trial import Bench, Standing, Trial
@@ -55,9 +56,12 @@ class Run:
     committed_now: list[str] = field(default_factory=list)
     reports: list[StageReport] = field(default_factory=list)
     notices: list[Notice] = field(default_factory=list)
+    usage: UsageThen | None = None
+    refused: float | None = None
     directives: dict[str, Any] = field(default_factory=dict)
     problems: list[Trouble] = field(default_factory=list)
     ceilings: list[tuple[float, float]] = field(default_factory=list)
+    looked_at: dict[str, tuple[ConditionReport, ...]] = field(default_factory=dict)
     number: int = 0
     _scene: Scene | None = None
 
@@ -66,6 +70,10 @@ class Run:
         if self._scene is None:
             self._scene = self.make_scene(self)
         return self._scene
+
+    def forget_scene(self) -> None:
+        """Make the scene anew: something it shows has become known."""
+        self._scene = None
 
     def note(self, stage: str, note: NoteText, read: int) -> None:
         """Keep a note with this run; ``read`` is the number of the run whose view it was written from."""

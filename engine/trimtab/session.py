@@ -7,31 +7,36 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from .accounting import Account, account_of
 from .conversation.digest import digest
 from .conversation.edits import Commit, Splice, Spot
 from .conversation.fold import sequence
 from .conversation.request import Request
+from .directives import unmarked, write
 from .effects import Effect, Wait, adrive, drive
 from .facts import Facts
+from .filestate import cleared_between, is_full_compaction
 from .interpreter import execute
 from .jobs import Desk, Job
-from .journal import Conflict, Journal
+from .journal import Conflict, Journal, JournalError
 from .mending import close, mend_input
-from .outcome import Outcome, make_receipt, moment_text, written_request
-from .policy.refusals import RETRY_LATER
+from .outcome import Outcome, make_receipt, moment_text
 from .policy.stage import EVENTS, SENDING
 from .receipt import Trouble
 from .records import Record, RunRecord
+from .resuming import factor_numbers
+from .retrying import UNKNOWN, Paid
 from .revision import restored, undone
 from .running import Run
+from .sending import failed_facts, may_send, refused_tokens, throttled
 from .staging import Staged, Staging
-from .track import Seen, Track, factor_numbers
+from .track import Seen, Track
 from .trial import Sent
 
 if TYPE_CHECKING:
     from .engine import Engine
 
-TRIES = 3
+TRIES = 50
 """How often a run starts over when another process has written to the journal meanwhile."""
 
 
@@ -56,7 +61,6 @@ class Session:
         self.engine = engine
         self.journal = journal
         self._running = False
-        self._unstable = 0
         self.desk = Desk()
         self._load()
 
@@ -71,17 +75,15 @@ class Session:
     def run(self, request: Request, event: str = "before_request", facts: Facts | None = None) -> Outcome:
         """Run the pack for one event. The journal is written before this returns.
 
-        Raises ValueError for an unknown event, SessionBusy, StageFailed where a stage says ``on_failure: raise``,
-        InvalidRequest if the engine is strict, OSError if the journal cannot be written; then nothing has happened.
+        Raises ValueError for an unknown event or a request not made of messages, SessionBusy, StageFailed where
+        a stage says ``on_failure: raise``, InvalidRequest if the engine is strict, OSError if the journal cannot
+        be written; then nothing has happened.
         """
-        known: list[tuple[Effect, Any]] = []
+        paid = Paid()
 
         def perform(effect: Effect) -> Any:
-            reply = _recall(known, effect)
-            if reply is _UNKNOWN:
-                reply = self._answer(effect)
-                known.append((effect, reply))
-            return reply
+            reply = paid.recall(effect)
+            return paid.keep(effect, self._answer(effect)) if reply is UNKNOWN else reply
 
         with self._turn():
             for left in reversed(range(TRIES)):
@@ -91,6 +93,7 @@ class Session:
                     if not left:
                         raise
                     self._reload()
+                    paid.again()
         raise AssertionError("the last try returns or raises")
 
     async def arun(
@@ -99,17 +102,15 @@ class Session:
         """The same with async ports; cancelling it leaves no trace."""
         import asyncio  # costs what a synchronous program need not pay
 
-        known: list[tuple[Effect, Any]] = []
+        paid = Paid()
 
         async def perform(effect: Effect) -> Any:
-            reply = _recall(known, effect)
-            if reply is _UNKNOWN:
-                if isinstance(effect, Wait):
-                    reply = await asyncio.to_thread(self.desk.wait, effect)
-                else:
-                    reply = await self.engine.ports.aperform(effect)
-                known.append((effect, reply))
-            return reply
+            reply = paid.recall(effect)
+            if reply is not UNKNOWN:
+                return reply
+            if isinstance(effect, Wait):
+                return paid.keep(effect, await asyncio.to_thread(self.desk.wait, effect))
+            return paid.keep(effect, await self.engine.ports.aperform(effect))
 
         with self._turn():
             for left in reversed(range(TRIES)):
@@ -119,6 +120,7 @@ class Session:
                     if not left:
                         raise
                     self._reload()
+                    paid.again()
         raise AssertionError("the last try returns or raises")
 
     def explain(self, request: Request, event: str = "before_request", facts: Facts | None = None) -> Outcome:
@@ -128,6 +130,11 @@ class Session:
 
     def _answer(self, effect: Effect) -> Any:
         return self.desk.wait(effect) if isinstance(effect, Wait) else self.engine.ports.perform(effect)
+
+    def account(self, request: Request, facts: Facts | None = None, event: str = "before_request") -> Account:
+        """What the request holds by category, before any stage runs; nothing is written (``accounting``)."""
+        with self._turn():
+            return account_of(self, request, facts, event)
 
     @contextmanager
     def _turn(self) -> Generator[None, None, None]:
@@ -150,22 +157,30 @@ class Session:
         if event not in EVENTS:
             raise ValueError(f"unknown event {event!r}; the events are {', '.join(EVENTS)}")
         saved = self.track.save()
-        settled = False
+        settled = writing = False
         try:
+            request = unmarked(request, self.track.history.marked, self.track.lineage.known)
             seen = self.track.observe(request)
             staged = self.staging.stage(request, event, facts, seen)
             run = self._begin(staged, seen, dry)
             self.desk.take_over(run)
             before = run.scene()
-            yield from execute(run, self.engine.pack.stages)
+            run.refused = refused_tokens(staged, before.tokens)
+            run.forget_scene()
+            before = run.scene()
+            if not throttled(staged):
+                yield from execute(run, self.engine.pack.stages)
             close(run)
-            send = self._may_send(run, staged)
+            after = run.scene()
+            cleared = cleared_between(before, after, self._compacted(run))
+            run.problems.extend(failed_facts(facts))
+            send = may_send(run, staged, self.staging.overhead)
             receipt = make_receipt(
                 run,
                 staged,
                 seen,
                 before,
-                run.scene(),
+                after,
                 self.engine.pack.label,
                 self.engine.counter.name,
                 send,
@@ -175,17 +190,33 @@ class Session:
                 invalid = [problem for problem in run.problems if problem.code.startswith("invalid-")]
                 if invalid:
                     raise InvalidRequest(invalid)
-            written, serials = written_request(request, run.standing.view.items, run.directives)
+            written = write(request, run.standing.view.items, run.directives)
             jobs: tuple[Job, ...] = ()
             if not dry:
-                self._append(run, staged, seen, send)
+                writing = True
+                self._append(run, staged, seen, send, written.marks)
                 settled = True
                 jobs = self.desk.settle(run.begun, self.engine.ports)
-            return Outcome(written, send, receipt, receipt.notices, jobs, receipt.problems, serials)
+            return Outcome(
+                written.request,
+                send,
+                receipt,
+                receipt.notices,
+                jobs,
+                receipt.problems,
+                written.serials,
+                cleared,
+            )
+        except (Conflict, JournalError, OSError):
+            writing = False
+            raise
         finally:
             if not settled:
                 self.track.restore(saved)
                 self.staging.forget()
+                if writing:
+                    # An interrupt at the very end: the journal knows whether the run has happened.
+                    self._reload()
 
     def _begin(self, staged: Staged, seen: Seen, dry: bool) -> Run:
         history = self.track.history
@@ -201,54 +232,48 @@ class Session:
             full=dry,
             busy=self.desk.busy,
             number=sequence(history.commits[-1]) + 1 if history.commits else 1,
+            usage=staged.usage,
         )
         last = history.last_run
         if last is not None and seen.how == "append" and seen.new == len(self.track.base.items):
             run.ceilings.extend(last.ceilings)
         if staged.must_mend:
             mend_input(run)
+            if self.track.sent is None and run.commits:
+                run.usage = self.staging.after_mending(run)
         if self.engine.thinking == "drop_block" and staged.bench.profile.thinking == "bound":
             thinking = dict(staged.request.extra.get("thinking") or {})
             run.directives["thinking"] = {
                 **thinking,
                 "block_binding": {"prefix_mismatch_behavior": "drop_block"},
             }
-        if seen.dropped and seen.how == "changed in place":
-            self._unstable += 1
-            if self._unstable > 1:
-                hint = "the host changes a message that a stage has already replaced; keep it as it was first sent"
-                run.problems.append(
-                    Trouble("unstable-message", "edits sleep again in this run", seen.dropped[0].commit, hint)
-                )
+        if not staged.policy.window_known:
+            why = f"nobody knows the window of {staged.request.model!r}: {staged.policy.window:,.0f} tokens are assumed"
+            hint = "say it: models={…: {'window': N}}, a `models` entry of the pack, or --set window=N"
+            run.problems.append(Trouble("assumed-window", why, hint=hint))
+        if seen.how == "rewound" and not seen.new and history.runs:
+            hint = "if it is another conversation, give it a directory of its own"
+            why = "no message of the last run is in this list: a new branch begins at its first message"
+            run.problems.append(Trouble("new-branch", why, hint=hint))
+        if seen.dropped and seen.how == "changed in place" and history.changes_in_place:
+            hint = (
+                "the host changes a message that a stage has already replaced; keep it as it was first sent"
+            )
+            run.problems.append(
+                Trouble("unstable-message", "edits sleep again in this run", seen.dropped[0].commit, hint)
+            )
         return run
 
-    def _may_send(self, run: Run, staged: Staged) -> bool:
-        """False after a guard of level ``block``, and at an overflow about which nothing was done."""
-        if any(notice.level == "block" for notice in run.notices):
-            return False
-        if run.event != "overflow":
-            return True
-        if staged.refusal is not None and staged.refusal.kind == RETRY_LATER:
-            run.problems.append(
-                Trouble(
-                    "retry-later",
-                    "the API is busy; this is no overflow",
-                    hint="wait and send the same request",
-                )
-            )
-            return False
-        if run.committed_now:
-            return True
-        base = round(self.staging.overhead)
-        why = f"nothing could be taken out of the request; system and tools alone are about {base} tokens"
-        run.problems.append(
-            Trouble("overflow-unhandled", why, hint="raise the window, or drop messages by hand")
-        )
-        return False
+    def _compacted(self, run: Run) -> bool:
+        """Whether a summary has taken the place of the conversation in this run."""
+        stages = self.staging.index.by_id
+        return any(is_full_compaction(stages.get(commit.stage)) for commit in run.commits)
 
     # --- the journal
 
-    def _append(self, run: Run, staged: Staged, seen: Seen, send: bool) -> None:
+    def _append(
+        self, run: Run, staged: Staged, seen: Seen, send: bool, marks: Sequence[tuple[str, int]]
+    ) -> None:
         """Write what has happened in one go; only then it has happened."""
         track, durable = self.track, self.journal.path is not None
         path = track.lineage.path
@@ -271,13 +296,13 @@ class Session:
             model=staged.request.model,
             pack=self.engine.pack.label,
             sent=sent,
-            estimate=staged.overhead + view.tokens,
+            estimate=staged.overhead + view.tokens - view.deleted_tokens,
             usage=staged.facts.usage,
-            overflow=staged.refusal.tokens
-            if staged.refusal is not None and run.event == "overflow"
-            else None,
+            overflow=run.refused,
             meter=meter,
             ceilings=tuple(run.ceilings),
+            answered=self.staging.answered,
+            marks=tuple(mark for mark in marks if mark not in track.history.marked),
         )
         commits = run.commits
         if durable:
@@ -315,17 +340,6 @@ class Session:
         """
         with self._turn():
             return restored(self, list(spots))
-
-
-_UNKNOWN = object()
-
-
-def _recall(known: Sequence[tuple[Effect, Any]], effect: Effect) -> Any:
-    """The reply an earlier try of this run had: what was paid for once is not paid for again."""
-    for one, reply in known:
-        if one == effect:
-            return reply
-    return _UNKNOWN
 
 
 def _with_results(commit: Commit, shown: Any) -> Commit:

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import math
 from collections import ChainMap
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from .conversation.fold import Overlay, fold, sequence
 from .conversation.items import Item, structure
 from .conversation.request import Request, Usage
-from .conversation.view import View
+from .conversation.view import View, deleted_in
 from .facts import Facts
 from .policy.past import Past, StageIndex
 from .policy.protection import Protection
@@ -25,6 +25,7 @@ from .tokens.models import Model, lookup
 from .track import Seen, Track
 from .trial import Bench, Sent, Standing
 from .validity import Profile, check, cuts, with_moved_marks
+from .validity.base import leading_system
 from .validity.profiles.anthropic import Capabilities, anthropic
 
 if TYPE_CHECKING:
@@ -65,6 +66,8 @@ class Staging:
         self._marks = 0
         self._usage: UsageThen | None = None
         self._stale = False
+        self._model = ""
+        self.answered: int | None = None
         self._policy: tuple[str, Policy, Model] | None = None
 
     @property
@@ -79,6 +82,7 @@ class Staging:
 
     def stage(self, request: Request, event: str, facts: Facts, seen: Seen) -> Staged:
         """Prepare a run over what has just been observed."""
+        self.answered = None
         track, engine = self.track, self.engine
         policy, model = self._resolve(request.model)
         self._measure_head(request)
@@ -97,6 +101,9 @@ class Staging:
         must_mend = seen.refolded or (sent is not None and sent.head != self._head_digest)
         if sent is not None and standing.view.items[: len(sent.items)] != list(sent.items):
             must_mend = True
+        if sent is None and standing.view is not track.base:
+            # Nothing of ours was sent yet, so what comes new was signed over the raw transcript.
+            must_mend = True
         if not must_mend:
             start = (
                 seen.new
@@ -111,10 +118,13 @@ class Staging:
             )
             new = report.violations
             # What the end of the list breaks is found in every run; what no rule can mend is not tried again.
-            ends = {violation.rule for violation in new}
-            old = () if states is None else tuple(v for v in standing.violations if v.rule not in ends)
-            standing = Standing(standing.overlay, standing.view, (*old, *new), report.states)
             must_mend = any(violation.repairable for violation in new)
+            old = standing.violations if states is not None else ()
+            if {violation.rule for violation in new} & {violation.rule for violation in old}:
+                # Which of the old ones still hold, only the whole list tells.
+                report = check(standing.view, profile, None, 0, event in SENDING)
+                old, new = (), report.violations
+            standing = Standing(standing.overlay, standing.view, (*old, *new), report.states)
         usage, factor = self._read_usage(request, facts, policy, model, seen)
         refusal = classify(facts.error, engine.pack.api_errors)
         spots, messages = track.history.undone_spots()
@@ -154,7 +164,7 @@ class Staging:
             run.notes,
             run.fails,
         )
-        usage = staged.usage
+        usage = run.usage
         if usage is not None and run.standing.view.items[: len(usage.items)] != list(usage.items):
             usage = UsageThen(usage.prompt, usage.items, usage.estimate, False)
         profile = run.bench.profile
@@ -177,7 +187,9 @@ class Staging:
             usage=usage,
             protect=lambda scene: self._protect(scene, staged, run),
             cut_places=lambda view: cuts(view, profile),
-            refusal=staged.refusal,
+            refused_tokens=run.refused,
+            policy_of=lambda name: self._policy_for(name)[0],
+            refusal=_placed(staged, run.standing.view),
             ceilings=tuple(run.ceilings),
         )
 
@@ -215,11 +227,31 @@ class Staging:
             and "user" in origins,
         )
 
+    def after_mending(self, run: Run) -> UsageThen | None:
+        """The newest usage, over the mended form of what it measured: a valid request cannot have held more."""
+        then = run.usage
+        if then is None:
+            return None
+        base, view = self.track.base, run.standing.view
+        end = len(then.items)
+        items: list[Item] = []
+        for item in view.items:
+            place = base.index_of(item.serial)
+            if place is not None and place >= end:
+                break
+            items.append(item)
+        estimate = self._overhead + sum(item.total for item in items)
+        return UsageThen(then.prompt, items, estimate, then.after_last_edit)
+
     # --- model and head
 
     def _resolve(self, name: str) -> tuple[Policy, Model]:
-        if self._policy is not None and self._policy[0] == name:
-            return self._policy[1], self._policy[2]
+        if self._policy is None or self._policy[0] != name:
+            self._policy = (name, *self._policy_for(name))
+        return self._policy[1], self._policy[2]
+
+    def _policy_for(self, name: str) -> tuple[Policy, Model]:
+        """Settings and numbers of any model: the host's first, then the pack's, then the table's."""
         engine = self.engine
         model = lookup(name)
         settings, figures = engine.pack.values_for(name, engine.settings, engine.models)
@@ -233,12 +265,12 @@ class Staging:
             max_input=max_input,
             window_known=model.known or "window" in figures,
         )
-        self._policy = (name, policy, model)
         return policy, model
 
     def _measure_head(self, request: Request) -> None:
         """Digest, size and cache marks of system and tools, taken only when they change."""
-        tools = list(request.tools) if request.tools is not None else None
+        # What is no list of tools is the host's to answer for: passed through, measured as nothing.
+        tools = list(request.tools) if isinstance(request.tools, list | tuple) else None
         head = (request.system, tools)
         if head == self._head and self._head_digest:
             return
@@ -261,7 +293,8 @@ class Staging:
         if policy.window_known and policy.window < math.inf:
             # A window set lower than the model's says nothing about what recorded requests may have measured.
             window = int(max(policy.window, model.window if model.known else 0))
-        anew = seen.refolded or self._stale
+        anew = seen.refolded or self._stale or self._model != request.model
+        self._model = request.model
         first = 0 if anew else seen.new
         if anew:
             self._usage = None
@@ -272,13 +305,19 @@ class Staging:
             if info is not None and info.usage is not None and plausible(info.usage, request.model, window):
                 found.append((index, info.usage))
         given = facts.usage
+        told = track.history.told
         if given is not None and plausible(given, request.model, window):
-            found.append((self._answered(), given))
+            self.answered = self._answered()
+            found.append((self.answered, given))
+        elif anew and told is not None and told[0] <= len(track.base.items):
+            # What a host said once counts until something newer is known.
+            newer = any(index >= told[0] for index, _ in found)
+            found += [] if newer or not plausible(told[1], request.model, window) else [told]
         known = track.metered
         for index, usage in found:
             items, estimate, epoch = self._then(index)
             self._usage = UsageThen(usage.prompt, items, estimate, True)
-            if usage is given or track.base.items[index].serial > known:
+            if usage is given or (usage is not (told and told[1]) and track.base.items[index].serial > known):
                 track.meter = track.meter.read(
                     Reading(usage.prompt, estimate, epoch, usage.model or request.model)
                 )
@@ -301,15 +340,46 @@ class Staging:
         track, history = self.track, self.track.history
         mark = next((m for m in reversed(history.runs) if m.sent and m.length <= index), None)
         if mark is None:
-            return track.base.items[:index], self._overhead + track.base.tokens_before(index), 0
+            raw = track.base.items[:index]
+            return raw, self._overhead + track.base.tokens_before(index) - _deleted(raw), 0
         last = history.last_sent
-        commits = [c for c in history.commits if c.run <= mark.n]
+        commits = history.live_at(mark.n)
         epoch = sequence(commits[-1]) if commits else 0
         if last is not None and mark.n == last.n and track.sent is not None:
             items = list(track.sent.items)
         else:
             items = fold(track.base.items[: mark.length], Overlay.of(commits), track.builder)
-        return items, self._overhead + sum(item.total for item in items), epoch
+        estimate = mark.estimate
+        if estimate is None:
+            estimate = self._overhead + sum(item.total for item in items) - _deleted(items)
+        return items, estimate, epoch
+
+
+def _placed(staged: Staged, view: View) -> Refusal | None:
+    """The refusal with the positions its blocks have in this view; the API counts those of the request it refused."""
+    refusal, bench = staged.refusal, staged.bench
+    if refusal is None or not refusal.blocks:
+        return refusal
+    items = bench.base.items if bench.sent is None else bench.sent.items
+    head = leading_system(items)
+    found: list[tuple[int, int]] = []
+    for message, block in refusal.blocks:
+        if head + message >= len(items) or block >= len(items[head + message].chars):
+            continue
+        item = items[head + message]
+        index = view.index_of(item.serial)
+        number = block if item.numbers is None else item.numbers[block]
+        if index is None:
+            continue
+        shown = view.items[index].numbers or range(len(view.items[index].chars))
+        found.extend((index, at) for at, known in enumerate(shown) if known == number)
+    # A block that is named and gone already is not a reason to take all others.
+    return replace(refusal, blocks=tuple(found) or ((-1, -1),))
+
+
+def _deleted(items: Sequence[Item]) -> int:
+    """Tokens of results a request of these items had taken out of the server's cache: its usage lacks them."""
+    return sum(deleted_in(items).values())
 
 
 @lru_cache(maxsize=256)

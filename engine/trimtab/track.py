@@ -9,18 +9,20 @@ from typing import Any
 
 from .conversation.digest import digest, value_digest
 from .conversation.edits import Commit, Insert, Rewrite, Splice
-from .conversation.fold import Change, ItemBuilder, Overlay, fold, sequence
+from .conversation.fold import ItemBuilder, Overlay, fold, sequence
 from .conversation.items import Item, ItemMaker
 from .conversation.lineage import Bookmark, Lineage, Observation
-from .conversation.request import Info, Request
+from .conversation.request import Info, Request, check_types
 from .conversation.view import View
 from .facts import FactBook, FactRule
 from .matching import Categories
 from .policy.history import OWN_FACTS, History
 from .receipt import Dropped
-from .records import Record, RunRecord, Undo
-from .tokens.figure import Factor, Reading
+from .records import JournalError, Record, RunRecord, Undo
+from .resuming import Ghosts, factor_of, ghost, of_run
+from .tokens.figure import Factor
 from .trial import Sent, Standing
+from .validity.base import leading_system
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,33 +38,7 @@ class Saved:
     meter: Factor
     metered: int
     baked: Mapping[int, int]
-
-
-class Ghosts:
-    """Builds stand-ins that carry a digest instead of a message: enough to know the order of a view."""
-
-    def __init__(self, shown: Mapping[int, str]) -> None:
-        self.shown = shown
-
-    def rewritten(self, item: Item, changes: tuple[Change, ...]) -> Item | None:
-        text = self.shown.get(item.serial)
-        if text is None:
-            return item
-        return ghost(item.serial, text) if len(text) > 1 else None
-
-    def brought(self, new: Any) -> Item:
-        return ghost(new.serial, digest(new.message))
-
-
-def ghost(serial: int, text: str) -> Item:
-    """An item of which only serial and digest are known."""
-    item = Item()
-    item.serial, item.source, item.message = serial, text, {"role": "user", "content": []}
-    item.role, item.origin, item.mask, item.total, item.bytes = "user", "user", 0, 0, 0
-    item.chars = item.tokens = ()
-    item.uses = item.results = item.names = ()
-    item.numbers, item.plain = None, False
-    return item
+    fresh: bool
 
 
 @dataclass(slots=True)
@@ -126,7 +102,7 @@ class Track:
                 overlay = Overlay.of(self.history.live())
                 self._take_back(record.id, shown)
             last = self.history.last_run
-            if last is not None and last.sent and (isinstance(record, Commit) or record is last):
+            if last is not None and last.sent and (record is last or of_run(record, last.n)):
                 self._sent_overlay = overlay
         if self._sent_path is not None:
             self._ghost_view = self._last_view(shown)
@@ -147,6 +123,13 @@ class Track:
 
     def _replay_run(self, record: RunRecord, overlay: Overlay, shown: Mapping[int, str]) -> None:
         keep = len(self.lineage.path) if record.keep is None else record.keep
+        path = [*self.lineage.path[:keep], *record.add]
+        whole = 0 <= keep <= len(self.lineage.path) and len(record.add) == len(record.digests) == len(
+            record.blocks
+        )
+        if not whole or min(path, default=1) < 1 or len(set(path)) != len(path):
+            hint = "restore the file, or begin a new session directory"
+            raise JournalError(f"run {record.n} contradicts itself: its messages do not add up", hint=hint)
         if keep < len(self.lineage.path) and self._sent_path is not None:
             self.lineage.register(self._last_view(shown))
         self.lineage.resume(keep, record.add, record.digests)
@@ -165,7 +148,8 @@ class Track:
     def _last_view(self, shown: Mapping[int, str]) -> list[tuple[int, str]]:
         """Serial and digest of each message of the last sent view, from the journal alone."""
         path = [ghost(serial, self.lineage.known_digest(serial)) for serial in self._sent_path or ()]
-        return [(item.serial, str(item.source)) for item in fold(path, self._sent_overlay, Ghosts(shown))]
+        view = fold(path, self._sent_overlay, Ghosts(shown))
+        return [(item.serial, str(item.source)) for item in view[leading_system(view) :]]
 
     # --- one run
 
@@ -180,6 +164,7 @@ class Track:
             self.meter,
             self.metered,
             self.builder.baked,
+            self._fresh,
         )
 
     def restore(self, saved: Saved) -> None:
@@ -191,15 +176,21 @@ class Track:
         self.standing = Standing(saved.standing.overlay, view)
         self.sent, self.meter, self.metered = saved.sent, saved.meter, saved.metered
         self.builder.baked = dict(saved.baked)
+        self._fresh = saved.fresh
         self._info_list = []
         self._rebook()
 
     def observe(self, request: Request) -> Seen:
-        """Name the messages, make items of new ones, fold if anything but an append has happened."""
+        """Name the messages, make items of new ones, fold if anything but an append has happened.
+
+        Raises ValueError where the request is not made of messages at all.
+        """
+        check_types(request)
         messages = list(request.messages)
-        seen = self.lineage.observe(messages, self._sent_digests)
+        seen = self.lineage.observe(messages, self._sent_digests, self._view_is_longer())
         before = self.lineage.next
-        plain = seen.how == "append" and all(serial >= before for serial in seen.serials)
+        scribbled = self.builder.scribbled()
+        plain = seen.how == "append" and not scribbled and all(serial >= before for serial in seen.serials)
         if seen.touched:
             changes = self.standing.overlay.changes
             plain = plain and not any(self.lineage.path[index] in changes for index in seen.touched)
@@ -219,6 +210,14 @@ class Track:
             return Seen(seen.how, seen.keep, False, marks_moved=bool(seen.touched))
         self.base = View([*self.base.items[: seen.keep], *items]) if self._fresh else View(items)
         return self._refold(seen)
+
+    def _view_is_longer(self) -> bool:
+        """Whether the last sent view ends with a message that an edit brought in."""
+        if self.sent is None:
+            last = self._ghost_view[-1][0] if self._ghost_view else 0
+        else:
+            last = self.sent.items[-1].serial if self.sent.items else 0
+        return bool(last) and self.history.origin_of(last) is not None and last not in self.lineage.path
 
     def _items(
         self, request: Request, messages: Sequence[Any], seen: Observation, old: Mapping[int, Item]
@@ -346,7 +345,8 @@ class Track:
         """The facts of the present path, read anew."""
         book = FactBook(self.rules, self.categories)
         book.extend(self.base.items)
-        for facts in [commit.facts for commit in self.history.live() if commit.facts]:
+        # Also those undone: a host that no longer has the messages has nothing else to read the facts from.
+        for facts in [commit.facts for commit in self.history.commits if commit.facts]:
             book.restore({name: value for name, value in facts.items() if name not in OWN_FACTS})
         return book
 
@@ -363,7 +363,8 @@ class Track:
         base = self.base.items
         own = {id(item): index for index, item in enumerate(base)}
         out: list[tuple[int, str]] = []
-        for item in self.sent.items:
+        # What stands at the head as a system message was written into the system prompt.
+        for item in self.sent.items[leading_system(self.sent.items) :]:
             index = own.get(id(item))
             if index is not None and index < len(self.lineage.path):
                 text = self.lineage.digest_at(index)
@@ -384,17 +385,4 @@ class Track:
 
     def head(self, request: Request) -> str:
         """Digest of system and tools: what stands before the first message."""
-        return value_digest([request.system, list(request.tools or ())])
-
-
-def factor_numbers(factor: Factor) -> tuple[Any, ...]:
-    """The learned factor as the journal keeps it: two sums, and the last reading if there is one."""
-    last = factor.last
-    sums: tuple[Any, ...] = (factor.usage, factor.estimate)
-    return sums if last is None else (*sums, last.usage, last.estimate, last.epoch, last.model)
-
-
-def factor_of(numbers: Sequence[Any]) -> Factor:
-    """The same read back."""
-    last = Reading(numbers[2], numbers[3], numbers[4], numbers[5]) if len(numbers) > 2 else None
-    return Factor(numbers[0], numbers[1], last)
+        return value_digest([request.system, request.tools or []])

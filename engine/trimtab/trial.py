@@ -58,6 +58,7 @@ class Trial:
     repairs: tuple[Edit, ...]
     broken: tuple[Violation, ...]
     thinking_loss: int
+    mended: tuple[Violation, ...] = ()
 
 
 def attempt(
@@ -77,6 +78,7 @@ def attempt(
     inherited = {_key(now.view, violation) for violation in now.violations}
     repairs: list[Edit] = []
     lost = 0
+    mended: list[Violation] = []
     for left in reversed(range(PASSES + 1)):
         stripped = stale(bench, view)
         if stripped:
@@ -84,12 +86,15 @@ def attempt(
             overlay, view = _further(bench, overlay, number, repairs, (Rewrite(stripped, Mark.REMOVE),))
         report = check(view, bench.profile, closing=closing)
         broken = tuple(v for v in report.violations if _key(view, v) not in inherited)
-        mends = repair(view, broken, bench.profile, closing).edits if broken and left else ()
-        if not mends:
+        if not broken or not left:
             break
-        overlay, view = _further(bench, overlay, number, repairs, name(bench, overlay, view, mends))
+        mends = repair(view, broken, bench.profile, closing)
+        if not mends.edits:
+            break
+        mended.extend(mends.remarks)
+        overlay, view = _further(bench, overlay, number, repairs, name(bench, overlay, view, mends.edits))
     standing = Standing(overlay, view, report.violations, report.states)
-    return Trial(standing, named, tuple(repairs), broken, lost)
+    return Trial(standing, named, tuple(repairs), broken, lost, tuple(mended))
 
 
 def attempt_each(bench: Bench, now: Standing, number: int, covers: Sequence[Cover]) -> list[Trial]:
@@ -243,11 +248,22 @@ class _Namer:
         first = min(self.home(item)[0] for item in whole)
         last = max(self.home(item)[1] for item in whole)
         covers = tuple(item.serial for item in self.base.items[first : last + 1])
+        items += self._trailing(edit.stop, first, last)
         # Inserts that trail a covered message go with it; others of the range have to be taken out one by one.
         outside = [
             item for item in loose if not first <= self.home(item)[1] <= last or item.serial in self.spliced
         ]
         return [Splice(covers, items), *(self._remove(item) for item in outside)]
+
+    def _trailing(self, stop: int, first: int, last: int) -> tuple[New, ...]:
+        """Copies of what trails the covered messages but was not chosen: the splice would swallow it."""
+        kept: list[New] = []
+        for item in self.view.items[stop:]:
+            brought = self.base.index_of(item.serial) is None and item.serial not in self.spliced
+            if not brought or not first <= self.home(item)[1] <= last:
+                break
+            kept.append(self.bring(Draft(item.message, item.origin)))
+        return tuple(kept)
 
     def _complete(self, item: Item, inside: set[int]) -> bool:
         """Whether all shown messages of the splice that brought this one are chosen, too."""

@@ -32,6 +32,12 @@ stages:
 """
 
 
+@pytest.fixture(autouse=True)
+def plain_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Output does not depend on the terminal the tests run in."""
+    monkeypatch.setenv("COLUMNS", "120")
+
+
 class Result(NamedTuple):
     """What a command gave back."""
 

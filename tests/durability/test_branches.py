@@ -131,11 +131,13 @@ def test_three_versions_of_a_session_file_one_directory(trimtab: Callable[..., A
     assert code == 0
     assert "run 4" in said
     commits = [record for record in check_folder(folder) if isinstance(record, Commit)]
-    shrink = next(commit for commit in reversed(commits) if commit.stage == "shrink")
-    assert trimtab("undo", folder, shrink.id)[0] == 0
-    assert trimtab("undo", folder, shrink.id)[0] == 1
     spots = {spot: name for one in commits if one.stage == "offload" for spot, name in one.stored.items()}
-    assert trimtab("restore", folder, *(f"{serial}:{block}" for serial, block in spots))[0] == 0
+    wanted = [f"{serial}:{block}" for serial, block in spots]
+    for shrink in [commit for commit in reversed(commits) if commit.stage == "shrink"]:
+        assert trimtab("restore", folder, *wanted)[0] == 1, "a summary stands in their place"
+        assert trimtab("undo", folder, shrink.id)[0] == 0
+        assert trimtab("undo", folder, shrink.id)[0] == 1
+    assert trimtab("restore", folder, *wanted)[0] == 0
     originals = {(folder / name).read_text("utf-8") for name in spots.values()}
     for _ in range(2):
         _, view = go(grown)

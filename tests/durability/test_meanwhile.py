@@ -74,7 +74,7 @@ def test_taking_back_outlasts_them_too_and_gives_the_same_view(tmp_path: Path, w
         if what == "undo":
             session.undo("c2")
         else:
-            session.restore(["call_2_1"])
+            session.restore(["call_3_0"])
         bodies.append(body(run(session, MESSAGES[:UPTO])))
         assert body(run(opened(folder), MESSAGES[:UPTO])) == bodies[-1]
         check_folder(folder, results_of(MESSAGES))

@@ -100,3 +100,25 @@ def test_thinking_that_comes_before_anything_of_ours_was_sent_is_judged_alike(
         outcome = session.run(Request("claude-opus-5-5", messages[:size]), "session_start", Facts(now=1e9))
     # The pack has put a note into the system prompt; the thinking was signed over the prompt without it.
     assert list(outcome.request.messages)[1]["content"] == [use]
+
+
+@pytest.mark.parametrize("restarts", [False, True])
+def test_what_no_rule_can_mend_stays_known_when_more_of_its_kind_comes(
+    tmp_path: Path, restarts: bool
+) -> None:
+    messages: list[Message] = []
+    for number in range(2):
+        messages += [
+            {"role": "user", "content": f"question {number}"},
+            {"role": "system", "content": f"notice {number}"},
+            {"role": "assistant", "content": f"answer {number}"},
+        ]
+    session = engine("claude-code", tmp_path).open_session(tmp_path)
+    for event, size in (("tool_result", 3), ("session_start", 6)):
+        if restarts:
+            session = engine("claude-code", tmp_path).open_session(tmp_path)
+        outcome = session.run(Request(MODELS[0], messages[:size]), event, Facts(now=1e9))
+    # The model takes no system messages among the others: that is no reason against a note in the prompt.
+    assert [report.id for report in outcome.receipt.stages if report.verdict == "committed"] == [
+        "announce-clearing"
+    ]

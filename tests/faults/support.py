@@ -87,7 +87,7 @@ def rounds(count: int, chars: int = 400, start: int = 0, tool: str = "Read") -> 
     for number in range(start, start + count):
         line = f"line {number} of the output; "
         words = (line * (chars // len(line) + 1))[:chars]
-        out += round_of(f"call-{number}", words, tool, file_path=f"/work/file-{number}.py")
+        out += round_of(f"call-{number}", words, tool, file_path=f"/srv/file-{number}.py")
     return out
 
 

@@ -105,9 +105,6 @@ def test_b1_an_unknown_model_gets_the_default_of_the_language_and_the_receipt_sh
     assert outcome.receipt.limits["auto"] == 102_400
 
 
-@pytest.mark.xfail(
-    strict=True, reason="ledger keeps a share of the assumed window, which may be more than the real one"
-)
 def test_b1_a_small_model_that_nobody_knows_is_helped_after_its_first_refusal() -> None:
     error = "the request exceeds the available context size (8192 tokens), try increasing it"
     outcome = run(Engine.load("claude-code"), loop(14, 3000), "overflow", model="my-local-model", error=error)
@@ -115,10 +112,9 @@ def test_b1_a_small_model_that_nobody_knows_is_helped_after_its_first_refusal() 
     assert outcome.receipt.totals.tokens.after < 8_192
 
 
-@pytest.mark.xfail(strict=True, reason="nothing in the receipt tells an assumed window from a known one")
 def test_b1_the_report_says_that_a_window_is_only_assumed() -> None:
     assumed, known = (run(AT_SHARE, [user("q")], model=model) for model in ("my-own-model", "gpt-4o"))
-    assert assumed.receipt.limits == known.receipt.limits
+    assert assumed.receipt.limits["auto"] == known.receipt.limits["auto"]
     assert [problem.message for problem in assumed.problems] != [
         problem.message for problem in known.problems
     ]
@@ -418,10 +414,6 @@ SECTIONS = (
 )
 
 
-@pytest.mark.xfail(
-    strict=True,
-    reason="autocompact pays for a summary on every call although tools alone are over its trigger",
-)
 def test_b6_tool_schemas_above_the_trigger_do_not_make_it_compact_on_every_call() -> None:
     answer = (
         "<summary>" + "\n".join(f"{n}. {name}: nothing" for n, name in enumerate(SECTIONS, 1)) + "</summary>"
@@ -616,7 +608,6 @@ def test_b9_a_throttle_destroys_no_history(error: Any) -> None:
     assert "retry-later" in codes(outcome)
 
 
-@pytest.mark.xfail(strict=True, reason="the stages of `overflow` run although the error is `retry_later`")
 def test_b9_a_throttle_does_not_even_reach_a_stage_that_takes_every_overflow() -> None:
     messages = loop(12, 3000)
     outcome = run(SUM_UP, messages, "overflow", error=ApiError("too many tokens, please wait", 429))
@@ -624,7 +615,6 @@ def test_b9_a_throttle_does_not_even_reach_a_stage_that_takes_every_overflow() -
     assert not outcome.send
 
 
-@pytest.mark.xfail(strict=True, reason="sizes in a `retry_later` error are taken for overflow_tokens")
 def test_b9_a_throttle_teaches_no_smaller_window() -> None:
     pack = AT_SHARE.replace("0.8 * window", '"min(0.8 * window, 0.85 * overflow_tokens)"')
     session = engine_of(pack).session()

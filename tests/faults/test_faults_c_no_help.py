@@ -201,9 +201,6 @@ def test_c3_an_error_that_names_a_block_takes_that_one_and_no_other() -> None:
     assert [block["type"] for block in shown(outcome)[2]["content"]] == ["text", "text"]
 
 
-@pytest.mark.xfail(
-    strict=True, reason="the error counts messages without the leading system messages, the view with them"
-)
 def test_c3_a_named_block_is_found_although_system_messages_stand_before_the_list() -> None:
     messages = [{"role": "system", "content": "You help."}, *pasted()]
     error = ApiError("messages.2.content.1.image.source: image exceeds 5 MB maximum", 400)
@@ -212,9 +209,6 @@ def test_c3_a_named_block_is_found_although_system_messages_stand_before_the_lis
     assert [block["type"] for block in shown(outcome)[2]["content"]] == ["text", "text"]
 
 
-@pytest.mark.xfail(
-    strict=True, reason="the error counts messages without the leading system messages, the view with them"
-)
 def test_c3_a_named_block_is_found_although_a_stage_has_put_a_text_into_the_system_prompt() -> None:
     session = Engine.load("claude-code").session()
     assert verdict(run(session, pasted(), "session_start"), "announce-clearing") == "committed"
@@ -226,7 +220,6 @@ def test_c3_a_named_block_is_found_although_a_stage_has_put_a_text_into_the_syst
     assert [block["type"] for block in shown(outcome)[2]["content"]] == ["text", "text"]
 
 
-@pytest.mark.xfail(strict=True, reason="drop-refused-media of the shipped pack does not look into results")
 def test_c3_a_picture_inside_a_result_can_be_the_one_that_is_named() -> None:
     error = ApiError("messages.2.content.0.content.1: image_dimensions_too_large", 400)
     outcome = run(Engine.load("claude-code"), [*shots(2), user("so?")], "overflow", error=error)
@@ -236,7 +229,6 @@ def test_c3_a_picture_inside_a_result_can_be_the_one_that_is_named() -> None:
     assert len(blocks(outcome, "tool_result")) == 2
 
 
-@pytest.mark.xfail(strict=True, reason="drop-refused-media of the shipped pack does not look into results")
 def test_c3_a_refusal_that_names_no_picture_takes_all_it_can_be_about() -> None:
     error = ApiError("Could not process image", 400)
     outcome = run(Engine.load("claude-code"), [*pasted(), *shots(2)[1:]], "overflow", error=error)

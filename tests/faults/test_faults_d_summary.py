@@ -102,7 +102,6 @@ def test_d1_a_request_that_cannot_fit_the_writers_window_is_not_sent() -> None:
     assert shown(outcome) == loop(12, 3000)
 
 
-@pytest.mark.xfail(strict=True, reason="the window of another writer is taken from the built-in table only")
 def test_d1_another_writer_has_the_window_that_the_host_says_it_has() -> None:
     engine = engine_of(
         writes(", model: [small-writer]"),

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from tests.faults.support import (
+    BOUND,
     CLEAR,
     HEAD,
     MODEL,
@@ -18,6 +19,7 @@ from tests.faults.support import (
     SUM_UP,
     Message,
     assistant,
+    blocks,
     bodies,
     call,
     engine_of,
@@ -27,12 +29,15 @@ from tests.faults.support import (
     rounds,
     run,
     shown,
+    stages,
+    text,
     user,
     verdict,
     words,
 )
+from tests.strict_api import SigningApi
 
-from trimtab import Engine, Facts, ManualRequest, Request
+from trimtab import Engine, Facts, Info, ManualRequest, Request, Usage
 from trimtab.effects import Question, Reply
 from trimtab.journal import DiskJournal
 from trimtab.session import Session
@@ -411,3 +416,142 @@ def test_i_every_call_of_a_conversation_that_is_compacted_again_and_again_is_acc
         )
         commits += run(session, messages).receipt.totals.commits
     assert commits > 5
+
+
+# --- found by playing many hosts under many packs
+
+
+@pytest.mark.parametrize("event", ["tool_result", "after_response", "idle", "session_start", "manual"])
+def test_i2_a_rewind_to_a_point_behind_the_last_request_loses_no_message(event: str) -> None:
+    session = engine_of(HEAD + "stages: []\n").session()
+    run(session, [user("one")])
+    later = [user("one"), assistant("two"), user("three"), assistant("four"), user("five")]
+    run(session, later, event)
+    for messages in ([*later[:4], user("other")], later[:3]):
+        assert shown(run(session, messages)) == messages
+
+
+DAY = stages(
+    "{id: greet, kind: attach, at: [session_start], place: system, from: [{text: 'Results may be cleared.'}]}",
+    "{id: day, kind: attach, at: [before_request], from: [{fact: date, repeat: changed, text: 'Today is Monday.'}]}",
+)
+
+
+@pytest.mark.parametrize("greeted", [False, True])
+@pytest.mark.parametrize("restarts", [False, True])
+def test_i2_a_text_attached_at_the_end_is_not_doubled_when_the_view_is_fed_back(
+    tmp_path: Path, restarts: bool, greeted: bool
+) -> None:
+    session = engine_of(DAY).open_session(tmp_path)
+    if greeted:
+        run(session, [user("q")], "session_start", date="Monday")
+    sent = shown(run(session, [user("q")], date="Monday"))
+    assert sent == [user("q"), user("Today is Monday.")]
+    if restarts:
+        session = engine_of(DAY).open_session(tmp_path)
+    later = [*sent, assistant("a"), user("next")]
+    assert shown(run(session, later, date="Monday")) == later
+
+
+@pytest.mark.parametrize("between", ["explain", "restart"])
+def test_i2_a_usage_reported_once_counts_until_a_newer_one_comes(tmp_path: Path, between: str) -> None:
+    session = engine_of(CLEAR).open_session(tmp_path)
+    messages = loop(2, 20)
+    run(session, messages)
+    messages += rounds(1, 20, start=9)
+    run(session, messages, usage=Usage(input=9000, model=MODEL))
+    messages += rounds(1, 20, start=19)
+    if between == "explain":
+        session.explain(Request(MODEL, messages), facts=Facts(now=NOW))
+    else:
+        session = engine_of(CLEAR).open_session(tmp_path)
+    assert run(session, messages).receipt.totals.tokens.before > 9000
+
+
+def test_i2_thinking_behind_a_result_restored_in_another_process_is_stripped(tmp_path: Path) -> None:
+    api = SigningApi()
+    messages: list[Message] = [user("q")]
+    for number in range(4):
+        sent = shown(run(engine_of(CLEAR).open_session(tmp_path), messages, model=BOUND))
+        thought = api.sign(sent, f"thought {number}")
+        one, two = round_of(f"c{number}", f"words {number} " * 50)
+        messages += [{**one, "content": [thought, *one["content"]]}, two]
+    sent = shown(run(engine_of(CLEAR).open_session(tmp_path), messages, model=BOUND))
+    messages += [assistant(api.sign(sent, "done"), text("a")), user("next")]
+    engine_of(CLEAR).open_session(tmp_path).restore(["5:0"])
+    outcome = run(engine_of(CLEAR).open_session(tmp_path), messages, model=BOUND)
+    assert "words 1" in words(outcome)
+    assert not api.refused(shown(outcome))
+
+
+def test_i_explain_leaves_out_no_attachment_that_the_run_then_makes() -> None:
+    pack = HEAD + (
+        "stages:\n"
+        "  - {id: sum-up, kind: summarize, at: [before_request], text: 'What was done.', keep: {newest: {rounds: 1}},\n"
+        "     when: {tokens: {at_least: 2000}, any: [{event: [before_request]}, {tokens: {at_least: 500}}]}}\n"
+        "  - {id: day, kind: attach, at: [before_request], from: [{text: 'Mind the gap, and so on. Mind it well.'}],\n"
+        "     when: {committed: [sum-up]}}\n"
+    )
+    for chars in range(600, 1800, 40):
+        session = engine_of(pack).session()
+        messages = [*loop(12, 1500), *rounds(1, chars, start=90)]
+        told = session.explain(Request(MODEL, messages), facts=Facts(now=NOW, caller="main"))
+        assert bodies(told) == bodies(run(session, messages))
+
+
+def test_i2_the_figure_of_a_session_opened_anew_is_the_live_one(tmp_path: Path) -> None:
+    session = engine_of(CLEAR).open_session(tmp_path)
+    messages, longer = loop(2, 20), "You help. " * 60
+    run(session, messages, system="You help.")
+    messages += rounds(1, 20, start=9)
+    info = [None] * 5 + [Info(usage=Usage(input=900, model=MODEL)), None]
+    run(session, messages, system="You help.", info=info)
+    messages += rounds(1, 20, start=19)
+    figures = [
+        run(one, messages, system=longer, info=[*info, None, None]).receipt.totals.tokens.before
+        for one in (session, engine_of(CLEAR).open_session(tmp_path))
+    ]
+    assert figures[0] == figures[1]
+
+
+def test_i2_a_usage_behind_an_undo_is_found_again_by_a_session_opened_anew(tmp_path: Path) -> None:
+    session = engine_of(CLEAR).open_session(tmp_path)
+    messages = loop(4)
+    run(session, messages)
+    session.undo("c1")
+    run(session, messages)
+    messages += rounds(1, 20, start=9)
+    info = [None] * 9 + [Info(usage=Usage(input=5000, model=MODEL)), None]
+    one = run(session, messages, info=info).receipt.totals
+    two = run(engine_of(CLEAR).open_session(tmp_path), messages, info=info).receipt.totals
+    assert (one.measured, one.tokens.before) == (two.measured, two.tokens.before)
+
+
+def test_i_a_stage_may_have_the_name_of_a_deed_of_the_session() -> None:
+    session = engine_of(CLEAR.replace("id: clear", "id: restore")).session()
+    messages = loop(4)
+    run(session, messages)
+    session.restore(["call-1"])
+    assert blocks(run(session, messages), "tool_result")[1] == messages[4]["content"][0]
+
+
+@pytest.mark.parametrize("event", ["tool_result", "after_response", "idle", "session_start", "manual"])
+@pytest.mark.parametrize("pack", [HEAD + "stages: []\n", DAY, CLEAR], ids=["nothing", "day", "clear"])
+def test_i2_messages_that_came_between_two_requests_are_all_in_the_second(pack: str, event: str) -> None:
+    session = engine_of(pack).session()
+    messages = [user("one"), assistant("two"), user("three"), assistant("four"), user("five"), user("six")]
+    for size, moment in ((1, "before_request"), (3, "before_request"), (5, event), (6, "before_request")):
+        outcome = run(session, messages[:size], moment, date="Monday")
+    assert [message for message in shown(outcome) if message != user("Today is Monday.")] == messages
+
+
+def test_i2_a_usage_told_on_a_branch_that_was_left_measures_nothing_on_the_new_one(tmp_path: Path) -> None:
+    session = engine_of(CLEAR).open_session(tmp_path)
+    messages = loop(2, 20)
+    run(session, messages)
+    run(session, [*messages, *rounds(2, 20, start=9)], usage=Usage(input=9000, model=MODEL))
+    other = [*messages[:3], assistant("other"), user("the other way")]
+    run(session, other)
+    later = [*other, assistant("b"), user("c")]
+    anew = run(engine_of(CLEAR).open_session(tmp_path), later).receipt.totals.tokens.before
+    assert anew == run(session, later).receipt.totals.tokens.before < 1000

@@ -306,3 +306,17 @@ def test_a_host_conversation_survives_a_new_process_before_every_call() -> None:
 
 def test_the_shipped_pack_loads_by_name() -> None:
     assert Engine.load("claude-code").pack.name == "claude-code"
+
+
+def test_explaining_a_session_opened_anew_changes_nothing_of_the_run_that_follows(tmp_path: Path) -> None:
+    messages = calls(12)
+    for size in (5, 11):
+        run(engine_of().open_session(tmp_path), messages[:size])
+    told = engine_of().open_session(tmp_path)
+    told.explain(Request(MODEL, messages), facts=Facts(now=1e9))
+    after = run(told, messages)
+    for folder in ("a", "b"):
+        assert not (tmp_path / folder).exists()
+    plain = engine_of().open_session(tmp_path)
+    assert bodies(run(plain, messages).request.messages) == bodies(after.request.messages)
+    assert len(after.request.messages) > 3

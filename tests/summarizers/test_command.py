@@ -13,6 +13,7 @@ import pytest
 
 from trimtab.conversation.request import Request
 from trimtab.effects import AskFailed, Question, Reply
+from trimtab.summarizers import command as module
 from trimtab.summarizers.command import CommandSummarizer
 
 Answer = Callable[[CommandSummarizer, Question], Reply]
@@ -157,3 +158,24 @@ def test_no_descriptor_is_left_open() -> None:
     for _ in range(3):
         program("print(1)").answer(Question("p", "m"))
     assert len(os.listdir("/proc/self/fd")) == before
+
+
+@both
+def test_a_program_has_ten_minutes_where_the_stage_says_nothing(
+    answer: Answer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert module.TIMEOUT == 600
+    monkeypatch.setattr(module, "TIMEOUT", 0.3)
+    with pytest.raises(AskFailed, match=r"no answer within 0\.3 s"):
+        answer(program("import time; time.sleep(60)"), Question("p", "m"))
+
+
+@both
+def test_a_program_that_writes_without_end_is_stopped(
+    answer: Answer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "MAX_OUTPUT", 500_000)
+    endless = program("while True: print('x' * 10_000)")
+    with pytest.raises(AskFailed, match="wrote more than 500,000 bytes") as caught:
+        answer(endless, Question("p", "m", timeout=20))
+    assert (caught.value.reason, caught.value.transient) == ("error", False)

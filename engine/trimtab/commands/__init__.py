@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import gc
+import io
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -17,8 +20,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 def invoke(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code; what went wrong stands on stderr in words."""
+    _open_streams()
     import click
 
+    from ..outputs.console import SeenEnough
+    from ..outputs.words import escaped
     from . import exits
     from .group import trimtab
 
@@ -34,26 +40,49 @@ def invoke(arguments: Sequence[str] | None = None) -> int:
             color=False if os.environ.get("NO_COLOR") else None,
         )
         sys.stdout.flush()
-    except click.UsageError as error:
-        error.show()
-        return exits.USAGE
     except click.ClickException as error:
-        error.show()
-        return exits.PROBLEMS
+        shown = io.StringIO()
+        error.show(shown)
+        _tell(click.echo, escaped(shown.getvalue()), err=True, nl=False)
+        return exits.USAGE if isinstance(error, click.UsageError) else exits.PROBLEMS
     except (click.Abort, KeyboardInterrupt):
-        click.echo("trimtab: interrupted", err=True)
+        _tell(click.echo, "trimtab: interrupted", err=True)
         return exits.PROBLEMS
-    except BrokenPipeError:
-        # The reader has seen enough (`| head`). What is still buffered must not raise at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except (SeenEnough, BrokenPipeError):
+        _silence()
         return exits.FINE
     except Exception as error:
         # Errors with a meaning become words; any other is a bug of ours, and its traceback is of use.
         failure = exits.failure_of(error)
         if failure is None:
             raise
-        click.echo(failure.message if failure.plain else f"trimtab: {failure.message}", err=True)
-        if failure.hint:
-            click.echo(f"  hint: {failure.hint}", err=True)
+        text = failure.message if failure.plain else f"trimtab: {failure.message}"
+        text += f"\n  hint: {failure.hint}" if failure.hint else ""
+        _tell(click.echo, escaped(text), err=True)
         return failure.code
     return code if isinstance(code, int) else exits.FINE
+
+
+def _open_streams() -> None:
+    """A stream the caller has closed is None in Python: what would be written there goes nowhere instead."""
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115  # open to the end
+
+
+def _tell(say: Callable[..., None], *arguments: Any, **options: Any) -> None:
+    """Say what went wrong, if anybody still listens."""
+    try:
+        say(*arguments, **options)
+    except BrokenPipeError:
+        _silence()
+
+
+def _silence() -> None:
+    """The reader has seen enough (`| head`): what is still buffered must not raise at exit."""
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except (OSError, ValueError):
+            with contextlib.suppress(OSError, ValueError):
+                os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())

@@ -15,7 +15,7 @@ PROBLEMS = 1
 USAGE = 2
 NOTHING_RAN = 5
 
-GRAVE = ("invalid-", "overflow-unhandled")
+GRAVE = ("invalid-", "overflow-unhandled", "empty-request")
 """Beginnings of the codes in a receipt that are errors; every other code is a warning."""
 
 

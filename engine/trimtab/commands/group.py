@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from importlib import import_module
+from typing import Any
 
 import click
 
+from ..outputs.console import SeenEnough
 from ..version import __version__
 
 COMMANDS: Mapping[str, str] = {
@@ -28,6 +30,18 @@ COMMANDS: Mapping[str, str] = {
 
 class Lazy(click.Group):
     """A group whose help needs none of its commands."""
+
+    def make_context(self, *arguments: Any, **options: Any) -> click.Context:
+        try:
+            return super().make_context(*arguments, **options)
+        except BrokenPipeError as error:
+            raise SeenEnough from error
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError as error:
+            raise SeenEnough from error
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(COMMANDS)

@@ -24,9 +24,10 @@ def command(folder: str, as_json: bool) -> int:
         click.echo(dumps({"journal": path, "records": [encode(record) for record in records]}))
         return exits.FINE
     from ..outputs.journal import lines
+    from ..outputs.words import escaped
 
     for line in lines(records):
-        click.echo(line)
+        click.echo(escaped(line))
     if not records:
         click.echo(f"{path}: no run yet")
     return exits.FINE

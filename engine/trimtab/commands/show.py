@@ -30,9 +30,11 @@ def command(pack: str, resolved: bool, as_json: bool) -> int:
 
         click.echo(dumps({key: value for key, value in report.resolved.data.items() if key != "extends"}))
     elif resolved:
+        from ..outputs.words import escaped
         from ..packs.show import resolved_yaml
 
-        click.echo(resolved_yaml(report.resolved), nl=False)
+        # An escape reads back as its character: only texts in double quotes hold any.
+        click.echo(escaped(resolved_yaml(report.resolved)), nl=False)
     else:
         _summary(report.resolved.data, report.resolved.name)
     if report.ok:
@@ -46,9 +48,10 @@ def command(pack: str, resolved: bool, as_json: bool) -> int:
 
 def _summary(data: Mapping[str, Any], path: str) -> None:
     from ..outputs.table import show_table
-    from ..outputs.words import value_text
+    from ..outputs.words import escaped, value_text
 
-    click.echo(f"{data.get('name')}@{data.get('version')}  ({path})\n{data.get('description', '')}\n")
+    head = f"{data.get('name')}@{data.get('version')}  ({path})\n{data.get('description', '')}\n"
+    click.echo(escaped(head))
     for section in ("settings", "limits", "tools"):
         values = data.get(section)
         if isinstance(values, Mapping) and values:

@@ -136,6 +136,8 @@ def prepare(wish: Wish, step: Callable[[str], None]) -> Subject:
     from ..summarizers import parse
     from .values import Values, added, load_pack, settings_of, wrong
 
+    if wish.folder is not None and not wish.folder.strip():
+        raise wrong("it is empty; name a folder, or leave it out to keep nothing", "--dir")
     values = Values.of(wish.values)
     try:
         now = None if wish.now is None else moment(_seconds(wish.now))
@@ -146,7 +148,7 @@ def prepare(wish: Wish, step: Callable[[str], None]) -> Subject:
     except (ValueError, OSError) as error:
         raise wrong(str(error), "--summarizer") from None
     for root in wish.roots:
-        if not Path(root).is_dir():
+        if not root.strip() or not Path(root).is_dir():
             raise wrong(f"there is no folder '{root}'", "--files")
     step(f"loading the pack {wish.pack}")
     report, pack = load_pack(wish.pack, values)
@@ -163,7 +165,7 @@ def prepare(wish: Wish, step: Callable[[str], None]) -> Subject:
         settings=settings,
         models=models,
         summarizer=summarizer,
-        store=FolderStore(wish.folder) if wish.folder else None,
+        store=FolderStore(wish.folder) if wish.folder is not None else None,
         files=RootedFiles(wish.roots) if wish.roots else NoFiles(),
         strict=wish.strict,
     )
@@ -195,7 +197,9 @@ def _read_warning(path: str, problem: Any) -> str:
 
 def say_warnings(warnings: list[str], most: int = 20) -> None:
     """The warnings on stderr; of very many only the first."""
+    from ..outputs.words import escaped
+
     for one in warnings[:most]:
-        click.echo(f"warning: {one}", err=True)
+        click.echo(f"warning: {escaped(one)}", err=True)
     if len(warnings) > most:
         click.echo(f"warning: … and {len(warnings) - most:,} more", err=True)

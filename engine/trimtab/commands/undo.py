@@ -18,6 +18,7 @@ def command(folder: str, commit: str, as_json: bool) -> int:
     Nothing is erased.
     """
     from ..outputs.journal import commit_line
+    from ..outputs.words import escaped
     from .folder import open_folder
 
     session = open_folder(folder)
@@ -30,6 +31,6 @@ def command(folder: str, commit: str, as_json: bool) -> int:
 
         click.echo(dumps({"undone": undone.id, "stage": undone.stage, "run": undone.run}))
     else:
-        click.echo(f"undone: {commit_line(undone)}")
+        click.echo(escaped(f"undone: {commit_line(undone)}"))
         click.echo("the next run shows the originals again; the stage will not touch them")
     return exits.FINE

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeAlias
 
 from .edits import Commit, Edit, Insert, Mark, New, Rewrite, Splice
-from .items import KINDS, RESULT_TOKENS, Item, ItemMaker, blocks_of, size_of
+from .items import KINDS, RESULT_TOKENS, Item, ItemMaker, blocks_of, structure
+from .sizes import size_of
 
 Change: TypeAlias = tuple[int, int, Mapping[str, Any] | Mark]
 """Sequence number of the commit, block number, what it sets."""
@@ -78,6 +79,7 @@ class ItemBuilder:
         self.baked: dict[int, int] = {}
         self._rewritten: dict[int, tuple[Item, tuple[Change, ...], int, Item | None]] = {}
         self._brought: dict[int, tuple[New, Item]] = {}
+        self._handed: dict[int, tuple[list[Any], list[Any]]] = {}
 
     def rewritten(self, item: Item, changes: tuple[Change, ...]) -> Item | None:
         baked = self.baked.get(item.serial, 0)
@@ -90,7 +92,27 @@ class ItemBuilder:
         else:
             built = rewrite(item, merge(changes, baked), self.maker)
         self._rewritten[item.serial] = (item, changes, baked, built)
+        if built is not None and built is not item:
+            self._remember(built)
         return built
+
+    def _remember(self, item: Item) -> None:
+        """Keep what the blocks of a message of ours look like: the host is handed the message itself."""
+        content = item.message["content"]
+        if type(content) is list:
+            self._handed[item.serial] = (content, [block.copy() for block in content])
+
+    def scribbled(self) -> list[int]:
+        """Serials of messages of ours that the host has written into; they are built anew when next asked for."""
+        handed = list(self._handed.values())
+        if [blocks for blocks, _ in handed] == [copies for _, copies in handed]:
+            return []
+        found = [serial for serial, (blocks, copies) in self._handed.items() if blocks != copies]
+        for serial in found:
+            self._rewritten.pop(serial, None)
+            self._brought.pop(serial, None)
+            del self._handed[serial]
+        return found
 
     def forget(self, serial: int) -> None:
         """Build this item anew next time: the host has moved its cache marks on it."""
@@ -99,8 +121,10 @@ class ItemBuilder:
     def brought(self, new: New) -> Item:
         known = self._brought.get(new.serial)
         if known is None or known[0] is not new:
-            item, _ = self.maker.make(new.serial, new.message, new.origin)
+            # A copy: the host may write into what it is handed, and must not change what was decided.
+            item, _ = self.maker.make(new.serial, structure(new.message), new.origin)
             known = self._brought[new.serial] = (new, item)
+            self._remember(item)
         return known[1]
 
 
@@ -247,7 +271,8 @@ def fold(path: Sequence[Item], overlay: Overlay, builder: Builder) -> list[Item]
 
     A splice is shown iff its run stands in the path and no newer shown splice covers any of it; inserts stand
     behind their message, or behind what covers it, unless the splice is newer; rewrites apply wherever their
-    message shows. What does not apply sleeps: it has no effect and does no harm.
+    message shows. What does not apply sleeps: it has no effect and does no harm. A commit
+    whose insert sleeps takes no block out.
     """
     changes = overlay.changes
     if not overlay.splices and not overlay.inserts:
@@ -277,8 +302,11 @@ def fold(path: Sequence[Item], overlay: Overlay, builder: Builder) -> list[Item]
         cover[begin:end] = [number] * (end - begin)
         starts[begin] = splice
     behind: dict[int, list[New]] = {}
+    halved: set[int] = set()
     for number, insert in overlay.inserts:
         place = position.get(insert.after) if insert.after else -1
+        if place is None and not any(new.serial in position for new in insert.items):
+            halved.add(number)
         if place is not None and (place < 0 or cover[place] <= number):
             behind.setdefault(place, []).extend(new for new in insert.items if new.serial not in position)
 
@@ -286,7 +314,11 @@ def fold(path: Sequence[Item], overlay: Overlay, builder: Builder) -> list[Item]
 
     def show(item: Item) -> None:
         if item.serial in changes:
-            shown = builder.rewritten(item, changes[item.serial])
+            mine = changes[item.serial]
+            if halved:
+                # What was moved must not go at its old place while its new place sleeps.
+                mine = tuple(c for c in mine if c[2] is not Mark.REMOVE or c[0] not in halved)
+            shown = builder.rewritten(item, mine) if mine else item
             if shown is None:
                 return
             item = shown

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
 from .request import GENUINE, Message
+from .sizes import BLOCK_FRAME, FRAME, encoded_size, size_of
 
 TEXT, USE, RESULT, THINK, MEDIA, SERVER, OTHER = 1, 2, 4, 8, 16, 32, 64
 """Bits of ``Item.mask``: which kinds of block occur in a message (MEDIA also inside a tool result)."""
@@ -35,8 +36,6 @@ MediaCount: TypeAlias = Callable[[Mapping[str, Any]], int]
 
 MESSAGE_TOKENS = 4
 """Framing of one message, in tokens (role and separators); measured as adequate on recorded usage."""
-FRAME, BLOCK_FRAME = 40, 40
-"""Bytes of JSON around a message and around a block: keys, quotes, ids."""
 USE_TOKENS = 12
 RESULT_TOKENS = 8
 MAX_DEPTH = 64
@@ -108,21 +107,10 @@ def blocks_of(message: Message) -> list[Block]:
     return []
 
 
-def encoded_size(block: Mapping[str, Any]) -> int:
-    """Characters of the encoded images and documents in a block."""
-    source = block.get("source")
-    if isinstance(source, Mapping):
-        data = source.get("data")
-        return len(data) if isinstance(data, str) else 0
-    inner = block.get("content")
-    if isinstance(inner, list):
-        return sum(encoded_size(part) for part in inner if isinstance(part, Mapping))
-    return 0
-
-
-def size_of(blocks: Sequence[Block], chars: Sequence[int]) -> int:
-    """About how many bytes blocks of so many characters take on the wire; encoded media in full."""
-    return sum(chars) + sum(map(encoded_size, blocks)) + BLOCK_FRAME * len(chars) + FRAME
+def kind_of(block: Mapping[str, Any]) -> str:
+    """The block's type; empty where it is no text, so that it can be looked up anywhere."""
+    kind = block.get("type")
+    return kind if isinstance(kind, str) else ""
 
 
 def default_origin(role: str, mask: int) -> str:
@@ -184,9 +172,9 @@ class ItemMaker:
             item.uses = item.results = item.names = ()
             return shadow
         mask = size = total = encoded = 0
-        uses: tuple[str, ...] = ()
-        results: tuple[str, ...] = ()
-        names: tuple[str, ...] = ()
+        uses: list[str] = []
+        results: list[str] = []
+        names: list[str] = []
         chars: list[int] = []
         tokens: list[int] = []
         copies: list[Any] = []
@@ -195,8 +183,10 @@ class ItemMaker:
             kind = block["type"]
             if kind == "tool_result":
                 name = block["tool_use_id"]
-                results += (name,)
-                if "cache_control" in block or type(name) is not str or not name:
+                if type(name) is not str:
+                    raise TypeError
+                results.append(name)
+                if "cache_control" in block or not name:
                     plain = False
                 inner = block.get("content")
                 copy = block.copy()
@@ -213,12 +203,13 @@ class ItemMaker:
             elif kind == "tool_use":
                 mask |= USE
                 name, tool, given = block["id"], block["name"], block["input"]
-                uses += (name,)
-                names += (tool,)
+                if type(name) is not str or type(tool) is not str:
+                    raise TypeError
+                uses.append(name)
+                names.append(tool)
                 copy = block.copy()
                 size, number, copy["input"] = self.measure(given)
-                whole = type(name) is type(tool) is str and name and tool and type(given) is dict
-                if not whole or "cache_control" in block:
+                if not name or not tool or type(given) is not dict or "cache_control" in block:
                     plain = False
                 number += USE_TOKENS
             elif kind == "text":
@@ -256,7 +247,7 @@ class ItemMaker:
             encoded += size
             copies.append(copy)
         shadow["content"] = copies
-        item.mask, item.uses, item.results, item.names = mask, uses, results, names
+        item.mask, item.uses, item.results, item.names = mask, tuple(uses), tuple(results), tuple(names)
         item.plain = plain and mask > 0 and not mask & _SPOKEN.get(item.role, -1)
         item.chars, item.tokens = tuple(chars), tuple(tokens)
         item.total = total + MESSAGE_TOKENS

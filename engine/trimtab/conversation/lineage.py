@@ -42,7 +42,6 @@ class Bookmark:
     length: int
     next: int
     visible: int
-    edges: int
     bare: bool
 
 
@@ -63,6 +62,7 @@ class Lineage:
         self._edges: dict[tuple[int, str, int], int] = {}
         self._linked = 0
         self._bare = False
+        self._highest = 0
         self._first: dict[int, str] = {}
         self._shown: dict[tuple[int, str], int] = {}
 
@@ -86,6 +86,7 @@ class Lineage:
                 return
             turn += 1
         self._edges[before, text, turn] = serial
+        self._highest = max(self._highest, serial)
         self._first.setdefault(serial, text)
 
     def digest_at(self, index: int) -> str:
@@ -124,23 +125,32 @@ class Lineage:
     # --- the walk
 
     def observe(
-        self, messages: Sequence[Message], last_view: Callable[[], Iterable[tuple[int, str]]] = tuple
+        self,
+        messages: Sequence[Message],
+        last_view: Callable[[], Iterable[tuple[int, str]]] = tuple,
+        longer_view: bool = False,
     ) -> Observation:
-        """Name the messages of a transcript. ``last_view`` is asked only if the walk leaves the last path.
+        """Name the messages of a transcript. ``last_view`` is asked only if the walk leaves the last path, or if
+        ``longer_view`` says that the last sent view goes on behind the path.
 
         Nothing is changed until ``accept``, but for digests and edges that are true anyway.
         """
         size = len(self.path)
         keep, touched = self._common(messages)
+        if keep == size and longer_view and len(messages) > size:
+            shown = list(last_view())
+            texts = [digest(message) for message in messages[keep:]]
+            if keep < len(shown) and self._begins_with(shown, keep, texts):
+                return self._fed_back(shown, messages, texts)
         if keep == size:
             # Only a tree with more than this path (branches, a resumed session) can know the new messages already.
-            texts = [digest(message) for message in messages[keep:]] if self._edges else None
-            return Observation(keep, self._walk(messages, keep, {}, texts), "append", touched, _frozen(texts))
+            known = [digest(message) for message in messages[keep:]] if self._edges else None
+            return Observation(keep, self._walk(messages, keep, {}, known), "append", touched, _frozen(known))
         self._link_path()
         shown = list(last_view())
         texts = [digest(message) for message in messages[keep:]]
         old = [self.digest_at(index) for index in range(keep, size)]
-        if shown and self._begins_with(shown, keep, texts):
+        if keep < len(shown) and self._begins_with(shown, keep, texts):
             return self._fed_back(shown, messages, texts)
         self.register(shown)
         carry, how = self._carry(keep, old, texts)
@@ -191,7 +201,7 @@ class Lineage:
     def mark(self) -> Bookmark:
         """The present state, to go back to if a run comes to nothing."""
         lists = (self.path, self.known, self.shadows, self.digests)
-        return Bookmark(lists, len(self.path), self.next, self.visible, len(self._edges), self._bare)
+        return Bookmark(lists, len(self.path), self.next, self.visible, self._bare)
 
     def reset(self, mark: Bookmark) -> None:
         """Forget what was accepted since the mark. Edges stay: they are true, and keep their serials in use."""
@@ -200,8 +210,7 @@ class Lineage:
             del one[mark.length :]
         self.visible, self._bare = mark.visible, mark.bare
         self._linked = min(self._linked, mark.length)
-        if len(self._edges) == mark.edges:
-            self.next = mark.next
+        self.next = max(mark.next, self._highest + 1)
 
     # --- parts
 

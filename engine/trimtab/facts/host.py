@@ -27,6 +27,10 @@ Record: TypeAlias = Mapping[str, Any]
 SECONDS_LIMIT = 1e11
 """Numbers from here on are milliseconds by mistake: as seconds they lie beyond the year 5000."""
 
+CALENDAR = (-62_135_596_800.0, 253_370_764_799.0)
+"""Seconds since 1970 of the first and the last second of the years 1 to 9998: a year is left in which every
+time zone can still show a time."""
+
 MAIN_FIELDS: Mapping[str, str] = {
     "user_messages": "text",
     "errors": "text",
@@ -146,6 +150,14 @@ class Facts:
         transcript_path: Given[str] = None,
         **declared: Any,
     ) -> None:
+        _check("caller", caller, str)
+        _check("usage", usage, Usage)
+        _check("error", error, ApiError, str)
+        _check("request", request, ManualRequest)
+        if usage is not None:
+            for count in ("input", "cache_read", "cache_write"):
+                value = getattr(usage, count)
+                _check(f"usage.{count}", "nothing" if value is None else value, int)
         named: dict[str, Any] = {
             "date": date,
             "queued_commands": queued_commands,
@@ -234,6 +246,13 @@ class Facts:
         return self._asked[name]
 
 
+def _check(name: str, value: object, *kinds: type) -> None:
+    """Raises TypeError where a host gives something else than it should, before any run relies on it."""
+    if value is not None and (not isinstance(value, kinds) or isinstance(value, bool)):
+        wanted = " or ".join(kind.__name__ for kind in kinds)
+        raise TypeError(f"{name} is {type(value).__name__}; it must be {wanted} (Facts.of takes plain data)")
+
+
 def _record(value: Any, main_field: str) -> Record:
     if isinstance(value, Mapping):
         return value
@@ -243,7 +262,7 @@ def _record(value: Any, main_field: str) -> Record:
 def moment(value: float | str | datetime) -> float:
     """Seconds since 1970 of a number of seconds, a datetime or an ISO 8601 text; without a zone it is UTC.
 
-    Raises ValueError for anything else, milliseconds included.
+    Raises ValueError for anything else, milliseconds included, and outside of the years 1 to 9998.
     """
     hint = "write 2030-01-31T12:00:00Z or seconds since 1970"
     if isinstance(value, str):
@@ -252,9 +271,18 @@ def moment(value: float | str | datetime) -> float:
         except ValueError:
             raise ValueError(f"not a time: {value!r}; {hint}") from None
     if isinstance(value, datetime):
-        return (value if value.tzinfo else value.replace(tzinfo=UTC)).timestamp()
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        seconds = (value if value.tzinfo else value.replace(tzinfo=UTC)).timestamp()
+    elif isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
         raise ValueError(f"not a time: {value!r}; {hint}")
-    if value >= SECONDS_LIMIT:
+    elif value >= SECONDS_LIMIT:
         raise ValueError(f"not a time in seconds: {value!r}; divide milliseconds by 1000")
-    return float(value)
+    else:
+        seconds = float(value)
+    if not in_calendar(seconds):
+        raise ValueError(f"{value!s} lies outside of the years 1 to 9998; {hint}")
+    return seconds
+
+
+def in_calendar(seconds: float) -> bool:
+    """Whether a time in seconds since 1970 can be shown as a date in every time zone (years 1 to 9998)."""
+    return CALENDAR[0] <= seconds <= CALENDAR[1]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -63,8 +64,33 @@ def from_body(body: Mapping[str, Any], info: Sequence[Info | None] = ()) -> Requ
 
 
 def dumps(request: Request) -> str:
-    """The body as one line of ASCII JSON: lone surrogates, which UTF-8 cannot hold, survive as escapes."""
-    return json.dumps(request_body(request), ensure_ascii=True, separators=(",", ":"), default=_plain)
+    """The body as one line of ASCII JSON: lone surrogates, which UTF-8 cannot hold, survive as escapes.
+
+    Raises ValueError with the place of a number that JSON does not have: NaN or an infinity.
+    """
+    body = request_body(request)
+    try:
+        return json.dumps(body, ensure_ascii=True, separators=(",", ":"), default=_plain, allow_nan=False)
+    except ValueError:
+        found = _endless(body)
+        if found is None:
+            raise
+        raise ValueError(f"{found} is no number JSON has, and no API takes it; replace it") from None
+
+
+def _endless(body: Mapping[str, Any]) -> str | None:
+    """The first number that is not finite: its place and value."""
+    open_: list[tuple[str, Any]] = [("", body)]
+    while open_:
+        place, value = open_.pop()
+        if isinstance(value, float) and not math.isfinite(value):
+            return f"{place} ({value})"
+        if isinstance(value, Mapping):
+            inner = [(f"{place}.{key}" if place else str(key), each) for key, each in value.items()]
+            open_ += reversed(inner)
+        elif isinstance(value, list | tuple):
+            open_ += reversed([(f"{place}[{number}]", each) for number, each in enumerate(value)])
+    return None
 
 
 def _plain(value: object) -> object:

@@ -14,7 +14,7 @@ def line_of(block: Mapping[str, Any], role: str) -> str:
     kind = str(block.get("type", "?"))
     if kind == "text":
         text = str(block.get("text") or "")
-        return f"{role}: {short(text)}"
+        return f"{short(role, 20)}: {short(text)}"
     if kind == "tool_use":
         given = json.dumps(block.get("input"), default=str)
         return f"call of {short(str(block.get('name')), 40)} {short(given, 56)}"
@@ -23,7 +23,7 @@ def line_of(block: Mapping[str, Any], role: str) -> str:
         return f"result, {plural(len(text), 'character')}: {short(text, 56)}"
     if kind in ("thinking", "redacted_thinking"):
         return f"{kind}, {plural(len(str(block.get('thinking') or block.get('data') or '')), 'character')}"
-    return kind
+    return short(kind, 40)
 
 
 def content_text(content: Any) -> str:

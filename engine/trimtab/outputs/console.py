@@ -14,6 +14,10 @@ PLAIN_WIDTH = 118
 """Columns where there is no terminal and ``COLUMNS`` says nothing: a table of stages fits."""
 
 
+class SeenEnough(Exception):
+    """Who read our output has closed it; click and rich, shown the error itself, would end the process with 1."""
+
+
 def console(stream: IO[str] | None = None) -> Console:
     """A console on ``stream`` (default: stdout); colours only on a terminal and without ``NO_COLOR``."""
     from rich.console import Console
@@ -34,8 +38,17 @@ class _Trimmed:
         self._target = target
 
     def write(self, text: str) -> int:
-        self._target.write(re.sub(r" +(?=\n|$)", "", text))
+        try:
+            self._target.write(re.sub(r" +(?=\n|$)", "", text))
+        except BrokenPipeError as error:
+            raise SeenEnough from error
         return len(text)
+
+    def flush(self) -> None:
+        try:
+            self._target.flush()
+        except BrokenPipeError as error:
+            raise SeenEnough from error
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._target, name)

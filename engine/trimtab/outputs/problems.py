@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from .words import plural
+from .words import escaped, plural
 
 if TYPE_CHECKING:
     from ..packs.load import Report
@@ -18,7 +18,7 @@ COLOURS: Mapping[str, str] = {"error": "red", "warning": "yellow", "info": "blue
 
 def problem_text(problem: Problem) -> str:
     """A problem with its severity in front; colours are dropped where no terminal shows them."""
-    first, *rest = problem.render().split("\n")
+    first, *rest = escaped(problem.render()).split("\n")
     mark = click.style(f"{problem.severity}: ", fg=COLOURS.get(problem.severity), bold=True)
     return "\n".join([mark + first, *rest])
 

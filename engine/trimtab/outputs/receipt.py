@@ -135,7 +135,9 @@ def _lines(receipt: Receipt, folder: str | None) -> Iterator[tuple[str, str, str
         if totals.measured
         else "partly estimated: no usage reported since the last edit"
     )
-    overhead = f"system and tools of this request: {number(totals.overhead_tokens)}"
+    overhead = f"system and tools: {number(totals.overhead_tokens)}"
+    if not totals.overhead_tokens:
+        overhead = "this request has neither system nor tools; a real one is larger by them"
     yield "figure", f"{basis} ({receipt.run.counter} × {totals.factor:g}); {overhead}", ""
     yield "cache", _cache(receipt), ""
     yield "limits", _pairs(receipt.limits), ""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from .console import console
+from .words import escaped
 
 
 def show_table(columns: Sequence[str], rows: Iterable[Sequence[str]], title: str | None = None) -> None:
@@ -15,7 +16,7 @@ def show_table(columns: Sequence[str], rows: Iterable[Sequence[str]], title: str
     for place, name in enumerate(columns):
         table.add_column(name, no_wrap=place == 0, overflow="fold")
     for row in rows:
-        table.add_row(*row)
+        table.add_row(*map(escaped, row))
     out = console()
     if title:
         out.print(title, style="bold")

@@ -53,6 +53,18 @@ def safe(text: str) -> str:
     return " ".join("".join(kept).split())
 
 
+def escaped(text: str) -> str:
+    """The text with its line breaks; what else steers a terminal is written as an escape (``\\x1b``)."""
+    if text.isascii() and text.isprintable():
+        return text
+    return "".join(
+        one
+        if one in "\n\t" or unicodedata.category(one) not in ("Cc", "Cf")
+        else one.encode("unicode_escape").decode()
+        for one in text
+    )
+
+
 def short(text: str, most: int = 72) -> str:
     """The beginning of a text, safe; an ellipsis stands for the rest."""
     line = safe(text[: 4 * most])

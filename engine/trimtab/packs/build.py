@@ -144,7 +144,7 @@ def _stage(
             "nothing needs to be changed",
             severity=INFO,
         )
-    children = [each for each in context.stages if each.parent is stage]
+    children = context.children.get(stage.where, ())
     breaker = raw.get("breaker")
     return Stage(
         id=stage.id,

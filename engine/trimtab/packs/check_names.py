@@ -181,20 +181,26 @@ class _Scope:
 
 def _with_tool_limit(limits: dict[str, Quantity]) -> set[str]:
     """`tool_limit` and the limits that rest on it."""
-    found = {"tool_limit"}
-    while more := {name for name, each in limits.items() if name not in found and found & each.names}:
-        found |= more
+    users: dict[str, list[str]] = {}
+    for name, each in limits.items():
+        for used in each.names:
+            users.setdefault(used, []).append(name)
+    found, new = {"tool_limit"}, ["tool_limit"]
+    while new:
+        more = [name for name in users.get(new.pop(), ()) if name not in found]
+        found.update(more)
+        new += more
     return found
 
 
 def limits_have_an_end(context: Context) -> None:
-    """No limit is worked out from itself."""
-    done: set[str] = set()
+    """No limit is worked out from itself, or from so many others that working it out would go too deep."""
+    depths: dict[str, int] = {}
     for start in context.limits:
-        path: list[str] = []
-        cycle = _cycle(start, context.limits, path, done)
+        cycle = _cycle(start, context.limits, depths)
         if cycle:
-            chain = " → ".join([*cycle, cycle[0]])
+            shown = cycle if len(cycle) <= 12 else [*cycle[:10], "…"]
+            chain = " → ".join([*shown, cycle[0]])
             first = min(cycle, key=lambda name: context.resolved.where(("limits", name)).line)
             context.report(
                 "limit-cycle",
@@ -203,21 +209,45 @@ def limits_have_an_end(context: Context) -> None:
                 "give one of them a value that does not need the others",
                 on_key=True,
             )
+    for name, depth in depths.items():
+        below = max((depths.get(each, 0) for each in context.limits[name].names), default=0)
+        if depth > MAX_LIMIT_DEPTH >= below:
+            context.report(
+                "too-large",
+                f"the limit `{name}` rests on a chain of limits deeper than {MAX_LIMIT_DEPTH},"
+                " parentheses and conditions counted",
+                ("limits", name),
+                "work it out from fewer others",
+                on_key=True,
+            )
 
 
-def _cycle(name: str, limits: dict[str, Quantity], path: list[str], done: set[str]) -> list[str] | None:
-    if name in path:
-        return path[path.index(name) :]
-    if name in done or name not in limits:
+MAX_LIMIT_DEPTH = 80
+"""Limits that rest on each other, with the parentheses and conditions in them: working them out goes a few calls
+deeper with each, and Python ends at a thousand."""
+
+
+def _cycle(start: str, limits: dict[str, Quantity], depths: dict[str, int]) -> list[str] | None:
+    """The first circle that ``start`` leads into; limits that are done get their depth."""
+    if start in depths:
         return None
-    path.append(name)
-    for each in sorted(limits[name].names):
-        found = _cycle(each, limits, path, done)
-        if found:
-            done.update(path)
-            return found
-    path.pop()
-    done.add(name)
+    path = {start: 0}
+    names = [iter(sorted(limits[start].names))]
+    while names:
+        inner = next(names[-1], None)
+        if inner is None:
+            names.pop()
+            name, _ = path.popitem()
+            source = limits[name].source
+            own = 1 + source.count("(") + source.count(" if ")
+            depths[name] = own + max((depths.get(each, 0) for each in limits[name].names), default=0)
+        elif inner in path:
+            found = list(path)
+            depths.update(dict.fromkeys(found, 0))
+            return found[path[inner] :]
+        elif inner in limits and inner not in depths:
+            path[inner] = len(path)
+            names.append(iter(sorted(limits[inner].names)))
     return None
 
 

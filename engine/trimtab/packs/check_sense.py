@@ -255,11 +255,13 @@ def defaults_are_taken(context: Context) -> None:
     definitions = pack_schema()["definitions"]
     for stage in context.stages:
         defaults = stage.data.get("defaults")
-        children = [each for each in context.stages if each.parent is stage and each.kind in CHILD_KINDS]
+        children = [each for each in context.children.get(stage.where, ()) if each.kind in CHILD_KINDS]
         if not isinstance(defaults, Mapping) or not children:
             continue
         for key in defaults:
             place = context.resolved.where((*stage.where, "defaults", key))
+            if place.file != context.resolved.root.pos.file:
+                continue
             if not any(
                 context.resolved.where((*child.where, key)) == place
                 for child in children

@@ -109,8 +109,20 @@ class Context:
 
     def stage_at(self, where: Where) -> StageView | None:
         """The stage a value belongs to."""
-        inside = [stage for stage in self.stages if where[: len(stage.where)] == stage.where]
-        return inside[-1] if inside else None
+        return self._stages_by_place.get(where[:4]) or self._stages_by_place.get(where[:2])
+
+    @cached_property
+    def _stages_by_place(self) -> dict[Where, StageView]:
+        return {stage.where: stage for stage in self.stages}
+
+    @cached_property
+    def children(self) -> Mapping[Where, list[StageView]]:
+        """The children of each stage that has some, by its place."""
+        found: dict[Where, list[StageView]] = {}
+        for stage in self.stages:
+            if stage.parent is not None:
+                found.setdefault(stage.parent.where, []).append(stage)
+        return found
 
     @cached_property
     def quantities(self) -> dict[Where, Quantity]:

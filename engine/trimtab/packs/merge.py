@@ -80,6 +80,7 @@ class Merger:
         result = list(base.items) if base else []
         elsewhere = {stage_id(each): each for each in _all(base)} if base and everywhere is None else {}
         seen: dict[str, Position] = {}
+        places = _places(result)
         for node in new.items:
             name = stage_id(node)
             if name is None:
@@ -95,13 +96,17 @@ class Merger:
                 )
                 continue
             seen[name] = node.mapping["id"].pos
-            number = next((i for i, each in enumerate(result) if stage_id(each) == name), None)
-            if number is not None:
+            if name in places:
+                number = places[name]
                 result[number] = self.changed(result[number], node)
             elif name in elsewhere:
                 result = [self.inside(each, name, node) for each in result]
             elif (fresh := self.fresh(node, name, result, extending, base)) is not None:
                 result.insert(*fresh)
+                if fresh[0] == len(result) - 1:
+                    places[name] = fresh[0]
+                else:
+                    places = _places(result)
         return Node(result, new.pos, new.key)
 
     def inside(self, parent: Node, name: str, change: Node) -> Node:
@@ -215,6 +220,16 @@ class Merger:
         return len(result), fresh
 
 
+def _places(stages: list[Node]) -> dict[str, int]:
+    """Where in a list of stages each id stands first."""
+    found: dict[str, int] = {}
+    for number, each in enumerate(stages):
+        name = stage_id(each)
+        if name is not None:
+            found.setdefault(name, number)
+    return found
+
+
 def _type(value: object, unlimited: bool) -> str:
     if isinstance(value, bool):
         return "a boolean"
@@ -296,7 +311,7 @@ def _set(node: Node, path: list[str], new: Node) -> Node:
         return value(node, new)
     part, rest = path[0], path[1:]
     if isinstance(node.value, list):
-        if not part.isdigit() or int(part) >= len(node.value):
+        if not (part.isascii() and part.isdecimal()) or int(part) >= len(node.value):
             raise KeyError(part, listed(str(number) for number in range(len(node.value))))
         parts = list(node.value)
         parts[int(part)] = _set(parts[int(part)], rest, new)

@@ -81,7 +81,8 @@ def has_type(value: Any, types: str | Sequence[str]) -> bool:
 
 @cache
 def _compiled(pattern: str) -> re.Pattern[str]:
-    return re.compile(pattern)
+    # In JSON Schema `$` is the end of the text; Python's also matches in front of a last line break.
+    return re.compile(re.sub(r"(?<!\\)\$\Z", r"\\Z", pattern))
 
 
 def _resolve(definitions: Schema, schema: Any) -> Schema:

@@ -74,7 +74,21 @@ def find_pack(name: str | Path, beside: Path | None = None) -> Path:
 
     Raises PackError.
     """
+    try:
+        return _find_pack(name, beside)
+    except OSError as error:
+        shown = str(name) if len(str(name)) <= 80 else f"{str(name)[:79]}…"
+        raise PackError(
+            [Problem("file", f"cannot be looked for: {error.strerror or error}", shown)]
+        ) from None
+
+
+def _find_pack(name: str | Path, beside: Path | None) -> Path:
     text = str(name)
+    if not text.strip():
+        raise PackError(
+            [Problem("file", "a pack without a name", hint="name one of `trimtab packs`, or a path")]
+        )
     if isinstance(name, str) and not is_path(name):
         shipped = shipped_packs()
         if name in shipped:
@@ -158,7 +172,12 @@ class _Chain:
                 message, hint = error.problems[0].message, error.problems[0].hint
             else:
                 if target.resolve() not in self.open and len(self.open) < MAX_CHAIN:
-                    return self.read(target)
+                    inherited = self.read(target)
+                    if isinstance(inherited.value, dict):
+                        return inherited
+                    message = f"`{name}` is no pack: its file holds {_kind(inherited)}, not a mapping"
+                    hint = "a pack begins with `format: 1`"
+                    raise PackError([problem_at(pos, "extends", message, hint, document.line(pos.line))])
                 if len(self.open) >= MAX_CHAIN:
                     message = f"more than {MAX_CHAIN} packs build on each other"
                     raise PackError(
@@ -171,6 +190,12 @@ class _Chain:
                 )
                 message, hint = f"`{name}` leads back to itself ({chain})", "remove one of the `extends`"
         raise PackError([problem_at(pos, "extends", message, hint, document.line(pos.line))])
+
+
+def _kind(node: Node) -> str:
+    return (
+        "a list" if isinstance(node.value, list) else "a text" if node.text is not None else "a single value"
+    )
 
 
 def resolve(name: str | Path, overrides: Sequence[tuple[str, str]] = ()) -> Resolved:

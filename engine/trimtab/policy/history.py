@@ -8,12 +8,13 @@ from dataclasses import dataclass
 
 from ..conversation.edits import Commit, Edit, Rewrite, Splice
 from ..conversation.fold import sequence
+from ..conversation.request import Usage
 from ..facts import moment
 from ..records import Fail, Kept, Note, Record, RunRecord, Undo
 from .stage import SENDING
 
-RESTORE = "restore"
-"""Stage name of commits that bring originals back."""
+RESTORE = "@restore"
+"""Stage name of commits that bring originals back; no stage of a pack can have it."""
 HOOK_RESULTS = "hook_results"
 """The fact a commit holds where a hook has answered to its summary."""
 OWN_FACTS = frozenset({"told", HOOK_RESULTS})
@@ -39,20 +40,27 @@ class RunMark:
     tip: int
     length: int
     sent: bool
+    estimate: float | None = None
 
 
 class History:
-    """Grows with each record; answers by stage id. Copy it with ``of(records)``."""
+    """Grows with each record; answers by stage id. Copy it with ``of(records)``.
+
+    ``marked``: digest of the message and block of every cache mark of ours, should the host feed our view back.
+    """
 
     def __init__(self) -> None:
         self.runs: list[RunMark] = []
         self.commits: list[Commit] = []
         self.undone: set[str] = set()
         self.last_run: RunRecord | None = None
-        self.estimate_then: float | None = None
+        self.told: tuple[int, Usage] | None = None
+        self._undone_at: dict[str, int] = {}
         self.notes: dict[str, Note] = {}
         self.drafts: dict[str, list[Note]] = {}
         self.stored: set[str] = set()
+        self.changes_in_place = 0
+        self.marked: set[tuple[str, int]] = set()
         self.touched_by: dict[tuple[int, int], str] = {}
         self._path: list[int] = []
         self._blocks: dict[int, int] = {}
@@ -81,6 +89,7 @@ class History:
             self._add_commit(record)
         elif isinstance(record, Undo):
             self.undone.add(record.id)
+            self._undone_at[record.id] = self.runs[-1].n if self.runs else 0
         elif isinstance(record, Fail):
             self._failures.setdefault(record.stage, []).append(record.run)
         elif isinstance(record, Kept):
@@ -97,17 +106,25 @@ class History:
 
     def _add_run(self, record: RunRecord) -> None:
         if record.keep is not None:
+            # The newest message is still there, and no message of ours is new: the host changed something before it.
+            tip = self._path[-1] if record.keep < len(self._path) else 0
+            if tip in record.add and not any(serial in self._origins for serial in record.add):
+                self.changes_in_place += 1
             del self._path[record.keep :]
+            if self.told is not None and record.keep < self.told[0]:
+                self.told = None
         self._path.extend(record.add)
         self._blocks.update(
             zip(record.add[-len(record.blocks) :] if record.blocks else (), record.blocks, strict=True)
         )
+        self.marked.update(record.marks)
         tip = self._path[-1] if self._path else 0
         at = None if record.at is None else moment(record.at)
-        self.runs.append(RunMark(record.n, record.event, at, tip, len(self._path), record.sent))
+        mark = RunMark(record.n, record.event, at, tip, len(self._path), record.sent, record.estimate)
+        self.runs.append(mark)
+        if record.usage is not None and record.answered is not None:
+            self.told = (record.answered, record.usage)
         self.last_run = record
-        if record.sent:
-            self.estimate_then = record.estimate
         if record.event == "overflow":
             self._refusals += 1
             if record.overflow is not None and record.model is not None:
@@ -144,6 +161,10 @@ class History:
         if not self.undone:
             return self.commits
         return [commit for commit in self.commits if commit.id not in self.undone]
+
+    def live_at(self, run: int) -> list[Commit]:
+        """The commits that were in force at the end of a run."""
+        return [c for c in self.commits if c.run <= run and self._undone_at.get(c.id, run) >= run]
 
     def commits_of(self, stages: Iterable[str]) -> list[Commit]:
         """All commits of these stages, those undone left out, oldest first within a stage."""

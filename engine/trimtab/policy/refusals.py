@@ -58,6 +58,9 @@ CLASSES = ("prompt_too_long", "request_too_large", "media_too_large", "too_many_
 
 _ABOVE = re.compile(r"(\d[\d,]*)\s*tokens?\s*>\s*(\d[\d,]*)")
 _SUM = re.compile(r"(\d[\d,]*)\s*\+\s*(\d[\d,]*)\s*>\s*(\d[\d,]*)")
+_ROOM = re.compile(
+    r"(?:context (?:size|length|window)|maximum)[^0-9]{0,20}(\d[\d,]*)\s*tokens?", re.IGNORECASE
+)
 _PATH = re.compile(r"messages\.(\d+)\.content\.(\d+)(?:\.content\.(\d+))?")
 
 
@@ -98,6 +101,8 @@ def classify(error: ApiError | str | None, own: Mapping[str, Globs]) -> Refusal 
         tokens, limit = _number(found[1]), _number(found[2])
     elif found := _SUM.search(text):
         tokens, limit = _number(found[1]) + _number(found[2]), _number(found[3])
+    elif found := _ROOM.search(text):
+        limit = _number(found[1])
     blocks = tuple((int(match[1]), int(match[2])) for match in _PATH.finditer(text))
     return Refusal(kind, tokens, limit, blocks)
 

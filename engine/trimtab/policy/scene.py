@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from ..conversation.fold import Overlay
 from ..conversation.items import Item, ItemMaker
 from ..conversation.request import Info, Request
-from ..conversation.view import View
+from ..conversation.view import View, deleted_in
 from ..facts import Facts
 from ..tokens.figure import Anchor, figure
 from ..tokens.models import Model
@@ -89,7 +89,9 @@ class Scene:
     usage: UsageThen | None
     protect: Callable[[Scene], Protection]
     cut_places: Callable[[View], bytearray]
+    policy_of: Callable[[str], Policy]
     refusal: Refusal | None = None
+    refused_tokens: float | None = None
     ceilings: Sequence[tuple[float, float]] = ()
     stage: Stage = field(default_factory=lambda: Stage("", ""))
     chosen: Any = None
@@ -109,7 +111,7 @@ class Scene:
 
     def figure_of(self, view: View) -> float:
         """The token figure of another view in this run."""
-        now = self.overhead_estimate + view.tokens
+        now = self.overhead_estimate + view.tokens - view.deleted_tokens
         then = self.usage
         anchor = None
         if then is not None:
@@ -182,8 +184,9 @@ class Scene:
 
     def tool_limit(self, tool: str | None) -> float:
         """Characters a tool declares for its own results (``max_result_chars``); unlimited if it says nothing."""
-        for declared in self.request.tools or ():
-            if declared.get("name") == tool:
+        tools = self.request.tools
+        for declared in tools if isinstance(tools, list | tuple) else ():
+            if isinstance(declared, Mapping) and declared.get("name") == tool:
                 value = declared.get("max_result_chars")
                 if isinstance(value, int | float) and not isinstance(value, bool) and value >= 0:
                     return float(value)
@@ -209,6 +212,12 @@ class Scene:
             else:
                 out[name] = value if isinstance(value, int | float) else None
         return out
+
+    @property
+    def overflow_tokens(self) -> float:
+        """The smallest request this model has refused as too long in this session, the present one included."""
+        known = self.history.history.overflow_tokens(self.request.model)
+        return min((size for size in (known, self.refused_tokens) if size is not None), default=math.inf)
 
     @property
     def settings(self) -> Mapping[str, bool | float | str]:
@@ -301,15 +310,25 @@ RESERVED_VALUES: Mapping[str, Callable[[Scene], float | bool]] = {
     "max_input": lambda scene: scene.policy.max_input,
     "window_known": lambda scene: scene.policy.window_known,
     "unlimited": lambda scene: math.inf,
-    "overflow_tokens": lambda scene: scene.history.history.overflow_tokens(scene.request.model) or math.inf,
+    "overflow_tokens": lambda scene: scene.overflow_tokens,
 }
 
 
 def kept_of(then: UsageThen, view: View, overhead: float) -> float:
     """Estimate of what of a measured request still stands unchanged in the view."""
     measured = then.items
-    if view.items[: len(measured)] == measured:
+    whole = view.items[: len(measured)] == measured
+    deleted = view.deleted_by_serial()
+    if whole and not deleted:
         return then.estimate
-    shown = {id(item) for item in view.items}
-    lost = sum([item.total for item in measured if id(item) not in shown])
+    before = deleted_in(measured)
+    lost = 0
+    if not whole:
+        shown = {id(item) for item in view.items}
+        gone = [item for item in measured if id(item) not in shown]
+        lost = sum([item.total - before.get(item.serial, 0) for item in gone])
+        deleted = {serial: size for serial, size in deleted.items() if serial not in {i.serial for i in gone}}
+    if deleted:
+        known = {item.serial for item in measured}
+        lost += sum(max(0, size - before.get(at, 0)) for at, size in deleted.items() if at in known)
     return max(0.0, then.estimate - lost)

@@ -8,7 +8,7 @@ from typing import Any
 
 from . import detect as _detect
 from .anthropic_json import AnthropicJson
-from .base import HEAD_BYTES, Boundary, Reader, ReadProblem, Recording, Unreadable
+from .base import HEAD_BYTES, Boundary, Reader, ReadProblem, Recording, Unreadable, regular
 from .claude_code import ClaudeCode
 
 __all__ = [
@@ -41,6 +41,7 @@ def read(path: str | Path, *, format: str | None = None) -> Recording:
     file = Path(path)
     names = ", ".join(READERS)
     try:
+        regular(file)
         if format is None:
             with file.open("rb") as opened:
                 head = opened.read(HEAD_BYTES)

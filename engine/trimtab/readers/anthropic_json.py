@@ -9,11 +9,14 @@ from typing import Any
 
 from ..conversation.request import ORIGINS, Info, Message, Usage
 from ..formats import anthropic
-from .base import ReadProblem, Recording, Unreadable, epoch, parse
+from .base import ReadProblem, Recording, Unreadable, epoch, odd_time, parse
+
+TIMES = ("ts", "timestamp", "time", "created_at")
+"""Keys under which hosts keep the time of a message, in the order in which they are asked."""
 
 HOST_KEYS = frozenset(
     {"id", "uuid", "type", "model", "modelInfo", "usage", "metrics", "origin", "pinned"}
-    | {"ts", "timestamp", "time", "created_at"}
+    | set(TIMES)
     | {"stop_reason", "stop_sequence", "stop_details", "container", "context_management", "diagnostics"}
 )
 """Keys of a message that hosts and responses add and the API refuses on the way in. Any other key passes."""
@@ -67,7 +70,7 @@ def recording_of(document: Mapping[str, Any], path: str | None = None) -> Record
     models: list[str] = []
     times: list[float] = []
     for number, raw in enumerate(document["messages"]):
-        if not isinstance(raw, dict) or raw.get("role") not in ROLES or "content" not in raw:
+        if not isinstance(raw, dict) or str(raw.get("role")) not in ROLES or "content" not in raw:
             problems.append(
                 ReadProblem(
                     0, f"messages[{number}] has no known role or no content", "the message was left out"
@@ -79,6 +82,9 @@ def recording_of(document: Mapping[str, Any], path: str | None = None) -> Record
         info.append(known)
         if known is not None and known.at is not None:
             times.append(known.at)
+        elif known is not None:
+            odd = (odd_time(raw.get(key), 0, f"the {key} of messages[{number}]") for key in TIMES)
+            problems += [problem for problem in odd if problem is not None][:1]
         model = _model(raw)
         if model and model not in models:
             models.append(model)
@@ -132,9 +138,7 @@ def _message(raw: dict[str, Any], envelope: bool) -> tuple[Message, Info | None]
     origin = raw.get("origin")
     known = Info(
         id=identity if isinstance(identity, str) else None,
-        at=next(
-            (at for key in ("ts", "timestamp", "time", "created_at") if (at := epoch(raw.get(key)))), None
-        ),
+        at=next((at for key in TIMES if (at := epoch(raw.get(key)))), None),
         origin=origin if isinstance(origin, str) and origin in ORIGINS else None,
         pinned=raw.get("pinned") is True,
         usage=_usage(raw) if raw["role"] == "assistant" else None,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import stat
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -10,6 +11,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from ..conversation.request import Request
+from ..facts.host import in_calendar
 
 HEAD_BYTES = 1 << 20
 """So much of a file is looked at to tell its format; long enough for a first line with a pasted image."""
@@ -97,6 +99,13 @@ class Reader(Protocol):
         ...
 
 
+def regular(path: Path) -> Path:
+    """The path of a regular file; a pipe or device would be waited for. Raises Unreadable, OSError."""
+    if not stat.S_ISREG(path.stat().st_mode) and not path.is_dir():
+        raise Unreadable("is no regular file", "save the session to a file first", str(path))
+    return path
+
+
 def parse(text: str | bytes) -> Any:
     """A JSON value; raises ValueError also for nesting the parser cannot follow."""
     try:
@@ -171,8 +180,23 @@ def epoch(value: object) -> float | None:
     """Seconds since 1970 (UTC) of an ISO 8601 text or a number of seconds or milliseconds; else None.
 
     A time without zone is taken as UTC. Numbers above 1e11 are milliseconds: in seconds they would lie after
-    the year 5138.
+    the year 5138. A time outside of the years 1 to 9998 is none.
     """
+    seconds = _seconds(value)
+    return seconds if seconds is not None and in_calendar(seconds) else None
+
+
+def odd_time(value: object, line: int, what: str = "the time") -> ReadProblem | None:
+    """The problem of a time that no calendar has; what is no time at all is none."""
+    seconds = _seconds(value)
+    if seconds is None or in_calendar(seconds):
+        return None
+    return ReadProblem(
+        line, f"{what} lies outside of the years 1 to 9998: {str(value)[:40]}", "it was taken as unknown"
+    )
+
+
+def _seconds(value: object) -> float | None:
     if isinstance(value, str):
         try:
             moment = datetime.fromisoformat(value)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ..conversation.request import Request
-from .base import Boundary, ReadProblem, Recording, Unreadable, epoch, head_objects, json_lines
+from .base import Boundary, ReadProblem, Recording, Unreadable, epoch, head_objects, json_lines, odd_time
 from .claude_code_facts import Gathered
 from .claude_code_order import Assembly, ancestor, preserved_ids, without_rewinds
 from .claude_code_records import (
@@ -130,6 +130,8 @@ class _Scan:
                     self.repeats[uuid] = line
                     continue
             at = epoch(record.get("timestamp"))
+            if at is None and (odd := odd_time(record.get("timestamp"), line)) is not None:
+                self.problems.append(odd)
             if at is not None and (newest is None or at > newest):
                 newest = at
             try:

@@ -13,12 +13,12 @@ from ..policy.expressions import Quantity
 from ..policy.maker import Maker
 from ..policy.scene import Scene
 from ..templating import fence, mark
-from ..tokens.models import Model, lookup
+from ..tokens.models import lookup
 from ..validity import check, repair
 from ..validity.draft import Draft
 from ..validity.profiles.anthropic import Capabilities, anthropic
 from ._ladder import build_clips, limits_of
-from ._material import Limit, Material, clipped, cut, gather, paired, with_media, without
+from ._material import Entry, Limit, Material, clipped, cut, gather, paired, with_media, without
 from ._range import leading
 from ._transcript import transcript
 
@@ -113,19 +113,11 @@ def excess(scene: Scene, model: str, tokens: float, output: float | None) -> flo
     """By how many tokens a request would not fit the model's own window; 0 or less: it fits, or nobody
     knows.
     """
-    known: Model | None = None
-    if model == scene.request.model:
-        policy = scene.policy
-        if not policy.window_known:
-            return 0.0
-        window, most = policy.window, policy.max_input
-    else:
-        known = lookup(model)
-        if not known.known:
-            return 0.0
-        window, most = float(known.window), float("inf" if known.max_input is None else known.max_input)
-    reserve = min(RESERVE_TOKENS if output is None else output, window / 3)
-    return max(tokens + reserve - window, tokens - most)
+    policy = scene.policy if model == scene.request.model else scene.policy_of(model)
+    if not policy.window_known:
+        return 0.0
+    reserve = min(RESERVE_TOKENS if output is None else output, policy.window / 3)
+    return max(tokens + reserve - policy.window, tokens - policy.max_input)
 
 
 # ------------------------------------------------------------------------------------------------- as it is
@@ -150,13 +142,21 @@ def _request(scene: Scene, messages: Sequence[Message], material: Material, mode
 
 def _messages(scene: Scene, material: Material, model: str) -> list[Message]:
     """The messages; a list that is no plain prefix any more is made valid for the model again."""
-    entries = material.entries
+    other = model != scene.request.model
+    if other:
+        material = material.with_entries([entry for entry in material.entries if not _about_cache(entry)])
     # Signed thinking holds for its own model only, and of class ``bound`` only over an unchanged prefix.
-    void = model != scene.request.model or (material.changed and scene.model.thinking == "bound")
-    if void and any(entry.item.mask & THINK for entry in entries):
+    void = other or (material.changed and scene.model.thinking == "bound")
+    if void and any(entry.item.mask & THINK for entry in material.entries):
         material = without(scene, material, {"thinking"})
     shown = [entry.message for entry in material.entries]
     return mended(shown, model) if material.changed else shown
+
+
+def _about_cache(entry: Entry) -> bool:
+    """Whether the message only speaks of the server's cache: another model has another, and perhaps no such blocks."""
+    kinds = {block.get("type") for block in entry.blocks}
+    return kinds == {"cache_edits"}
 
 
 class _Shown:

@@ -8,7 +8,7 @@ from typing import Any
 
 from ..conversation.edits import Mark
 from ..conversation.fold import sequence
-from ..conversation.items import MESSAGE_TOKENS, Block, Item, blocks_of
+from ..conversation.items import MESSAGE_TOKENS, Block, Item, blocks_of, kind_of
 from ..conversation.request import Message
 from ..conversation.view import is_media
 from ..policy.contents import MAX_DEPTH, bytes_in, lines_in, texts
@@ -148,7 +148,7 @@ def without(scene: Scene, material: Material, kinds: Collection[str]) -> Materia
     thinking, calls = "thinking" in kinds, "tool_use" in kinds
 
     def change(block: Block) -> Block | None:
-        kind = block.get("type")
+        kind = kind_of(block)
         if (thinking and kind in THINKING) or (calls and kind in ("tool_use", "tool_result")):
             return None
         if kind == "tool_result":
@@ -313,7 +313,7 @@ def paired(scene: Scene, material: Material) -> Material:
     use, result = iter(uses), iter(results)
 
     def change(block: Block) -> Block | None:
-        kind = block.get("type")
+        kind = kind_of(block)
         if kind == "tool_use":
             return block if next(use) else None
         return None if kind == "tool_result" and not next(result) else block

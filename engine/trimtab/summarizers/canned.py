@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import stat
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -20,8 +21,10 @@ class CannedSummarizer:
     ``asked`` collects the questions.
     """
 
-    def __init__(self, answers: Sequence[Answer], source: str = "answers") -> None:
-        self._answers = [_checked(answer, f"{source}: answer {n}") for n, answer in enumerate(answers, 1)]
+    def __init__(self, answers: Sequence[Answer], source: str | None = None) -> None:
+        name = source or "answers"
+        self._source = source
+        self._answers = [_checked(answer, f"{name}: answer {n}") for n, answer in enumerate(answers, 1)]
         self.asked: list[Question] = []
 
     @classmethod
@@ -39,26 +42,32 @@ class CannedSummarizer:
     def answer(self, question: Question) -> Reply:
         self.asked.append(question)
         if len(self.asked) > len(self._answers):
-            raise AskFailed("unavailable", f"all {len(self._answers)} answers have been given")
+            words = f"all {len(self._answers)} answers have been given"
+            raise AskFailed("unavailable", words if self._source is None else f"{self._source}: {words}")
         found = self._answers[len(self.asked) - 1]
         if isinstance(found, Reply):
             return found
         reason = found["fail"]
-        raise AskFailed(reason, found.get("message") or f"canned failure {reason}", found.get("excess"))
+        message = found.get("message")
+        words = message if isinstance(message, str) and message else f"canned failure {reason}"
+        raise AskFailed(reason, words, found.get("excess"))
 
     async def aanswer(self, question: Question) -> Reply:
         return self.answer(question)
 
 
 def _load(path: Path) -> Any:
-    text = path.read_text("utf-8")
-    if path.suffix.lower() == ".json":
-        return json.loads(text)
+    if not stat.S_ISREG(path.stat().st_mode):
+        raise ValueError(f"{path}: no regular file; a file of answers is expected")
     import yaml
 
     try:
-        return yaml.safe_load(text)
-    except yaml.YAMLError as problem:
+        text = path.read_text("utf-8")
+        return json.loads(text) if path.suffix.lower() == ".json" else yaml.safe_load(text)
+    except RecursionError:
+        raise ValueError(f"{path}: nested too deeply; a list of answers is expected") from None
+    # ValueError: no UTF-8, no JSON, or a plain YAML scalar that looks like a date no calendar has.
+    except (ValueError, yaml.YAMLError) as problem:
         raise ValueError(f"{path}: {problem}") from None
 
 
@@ -68,17 +77,21 @@ def _checked(answer: Any, where: str) -> Reply | Mapping[str, Any]:
     if isinstance(answer, str):
         return {"fail": answer} if answer in REASONS else Reply(answer)
     if not isinstance(answer, Mapping):
-        raise ValueError(f"{where} is {answer!r}: a text or a mapping is expected (quote texts like `no`)")
+        raise ValueError(
+            f"{where} is {repr(answer)[:80]}: a text or a mapping is expected (quote texts like `no`)"
+        )
     known = {"fail", "excess", "message"} if "fail" in answer else {"text", "stop"}
     unknown = [str(key) for key in answer if key not in known]
     if unknown:
         raise ValueError(f"{where} has unknown keys {' '.join(unknown)}; known are {' '.join(sorted(known))}")
     if "fail" in answer:
-        if answer["fail"] not in REASONS:
-            raise ValueError(f"{where} fails with {answer['fail']!r}; the reasons are {' '.join(REASONS)}")
+        if not isinstance(answer["fail"], str) or answer["fail"] not in REASONS:
+            raise ValueError(
+                f"{where} fails with {repr(answer['fail'])[:80]}; the reasons are {' '.join(REASONS)}"
+            )
         excess = answer.get("excess")
         if excess is not None and (isinstance(excess, bool) or not isinstance(excess, int)):
-            raise ValueError(f"{where}: excess is {excess!r}; whole tokens are expected")
+            raise ValueError(f"{where}: excess is {repr(excess)[:80]}; whole tokens are expected")
         return answer
     if not isinstance(answer.get("text"), str):
         raise ValueError(f"{where} has neither `text` nor `fail`")

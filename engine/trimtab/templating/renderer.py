@@ -4,25 +4,24 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 from types import TracebackType
-from typing import Any, TypeAlias
+from typing import Any
 
-from jinja2 import Template, TemplateSyntaxError, nodes
+from jinja2 import Template, TemplateSyntaxError
 from jinja2.exceptions import TemplateError
 
+from .constants import try_constants
 from .filters import MAX_TEXT, TooLong, shown
 from .problem import TemplateProblem
+from .reads import Path_, parts_of, uses_of
 from .sandbox import BUDGET, MAX_WORK, Metering, Sandbox, inspect, static_length, too_deep
 
 MAX_SOURCE = 200_000
 """Characters of one template's source."""
 _STEP = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
 _NOTHING = object()
-
-Path_: TypeAlias = tuple[str, ...]
-"""A variable and the fields read from it: ``("limits", "auto")``."""
 
 
 class Text:
@@ -227,8 +226,13 @@ class Renderer:
             raise TemplateProblem("outside", f"not the name of a template: {name!r}", name, 1, hint)
         for folder in self.folders:
             path = folder.joinpath(*parts)
-            if not path.is_file():
-                continue
+            try:
+                if not path.is_file():
+                    continue
+            except OSError as error:
+                raise TemplateProblem(
+                    "missing", f"no file can be called so: {error.strerror}", name
+                ) from None
             if not path.resolve().is_relative_to(folder.resolve()):
                 hint = "copy the file into the templates folder"
                 raise TemplateProblem("outside", f"the template {name} is a link to elsewhere", name, 1, hint)
@@ -251,6 +255,7 @@ class Renderer:
         try:
             tree = self._sandbox.parse(source, name)
             inspect(tree, name, offset)
+            try_constants(tree, self._sandbox, name, offset)
             includes: list[str] = []
 
             def included(inner: str, line: int) -> Iterator[tuple[Path_, bool]]:
@@ -258,8 +263,8 @@ class Renderer:
                 text = self._included(inner, name, line + offset)
                 return ((tuple(path.split(".")), path in text.required) for path in text.paths)
 
-            uses = _uses(tree, included)
-            parts = _parts(tree)
+            uses = uses_of(tree, included)
+            parts = parts_of(tree)
             length = static_length(tree, self._length_of)
             if too_deep(tree):
                 raise RecursionError
@@ -267,6 +272,10 @@ class Renderer:
             raise TemplateProblem("syntax", error.message or "syntax", name, error.lineno + offset) from None
         except (SyntaxError, RecursionError, MemoryError):
             raise TemplateProblem("refused", "the template is nested too deeply", name, 1 + offset) from None
+        except TemplateProblem:
+            raise
+        except ValueError as error:  # the lexer reads numbers without a guard of its own
+            raise TemplateProblem("refused", f"a number cannot be read: {error}", name, 1 + offset) from None
 
         def make() -> Template:
             try:
@@ -284,116 +293,3 @@ class Renderer:
             if problem.code in ("missing", "outside"):
                 raise TemplateProblem(problem.code, problem.message, name, line, problem.hint) from None
             raise
-
-
-def _path(node: nodes.Node) -> Path_ | None:
-    """The dotted path a node reads, if it is one."""
-    if isinstance(node, nodes.Name):
-        return (node.name,)
-    if isinstance(node, nodes.Getattr):
-        before = _path(node.node)
-        return (*before, node.attr) if before else None
-    if isinstance(node, nodes.Getitem) and isinstance(node.arg, nodes.Const):
-        before = _path(node.node)
-        return (*before, node.arg.value) if before and isinstance(node.arg.value, str) else None
-    return None
-
-
-def _uses(
-    tree: nodes.Template, included: Callable[[str, int], Iterable[tuple[Path_, bool]]]
-) -> dict[Path_, tuple[int, bool]]:
-    """What the template and those it includes read from outside: first line, and whether it must be there."""
-    found: dict[Path_, tuple[int, bool]] = {}
-    guards: set[Path_] = set()
-
-    def add(path: Path_, line: int, needed: bool, local: frozenset[str]) -> None:
-        if path[0] not in local:
-            first, before = found.get(path, (line, False))
-            found[path] = first, before or (needed and path not in guards)
-
-    def visit(node: nodes.Node, local: frozenset[str]) -> frozenset[str]:
-        """The names that are local behind the node."""
-        path = _path(node)
-        if path:
-            add(path, node.lineno, True, local)
-            return local
-        if isinstance(node, nodes.Filter | nodes.Test) and node.name in ("default", "defined"):
-            guarded = _path(node.node) if node.node is not None else None
-            if guarded:
-                add(guarded, node.lineno, False, local)
-                for argument in node.args:
-                    visit(argument, local)
-                return local
-        if isinstance(node, nodes.Include) and isinstance(node.template, nodes.Const):
-            for read, needed in included(node.template.value, node.lineno):
-                add(read, node.lineno, needed, local)
-            return local
-        if isinstance(node, nodes.Assign):
-            visit(node.node, local)
-            return local | {name.name for name in _named(node.target)}
-        if isinstance(node, nodes.For):
-            visit(node.iter, local)
-            inner = local | {name.name for name in _named(node.target)} | {"loop"}
-            if node.test:
-                visit(node.test, inner)
-            body(node.body, inner)
-            body(node.else_, local)
-            return local
-        if isinstance(node, nodes.CondExpr):
-            visit(node.test, local)
-            with_guards([node.expr1], node.test, local)
-            body([node.expr2] if node.expr2 else [], local)
-            return local
-        if isinstance(node, nodes.If):
-            visit(node.test, local)
-            ends = [with_guards(node.body, node.test, local)]
-            ends += [body(part, local) for part in (list(node.elif_), node.else_)]
-            # A name set in one branch only is still read from outside where the branch is not taken.
-            return local | (ends[0] & ends[2]) if node.else_ else local
-        children = local
-        for child in node.iter_child_nodes():
-            children = visit(child, children)
-        return children if isinstance(node, nodes.Template) else local
-
-    def body(parts: Sequence[nodes.Node], local: frozenset[str]) -> frozenset[str]:
-        for part in parts:
-            local = visit(part, local)
-        return local
-
-    def with_guards(parts: Sequence[nodes.Node], test: nodes.Node, local: frozenset[str]) -> frozenset[str]:
-        """A branch taken only where the names its test asks about are there."""
-        new = {path for asked in _asked(test) if (path := _path(asked))} - guards
-        guards.update(new)
-        local = body(parts, local)
-        guards.difference_update(new)
-        return local
-
-    visit(tree, frozenset())
-    return found
-
-
-def _asked(test: nodes.Node) -> Iterator[nodes.Node]:
-    """What a test reads through ``default`` or ``is defined``."""
-    for node in [test, *test.find_all((nodes.Filter, nodes.Test))]:
-        if isinstance(node, nodes.Filter | nodes.Test) and node.name in ("default", "defined") and node.node:
-            yield node.node
-
-
-def _named(target: nodes.Node) -> Iterator[nodes.Name]:
-    if isinstance(target, nodes.Name):
-        yield target
-    yield from target.find_all(nodes.Name)
-
-
-def _parts(tree: nodes.Template) -> tuple[str | Path_, ...] | None:
-    """Text and paths of a template without logic, which needs no Jinja2 to be filled."""
-    parts: list[str | Path_] = []
-    for output in tree.body:
-        if not isinstance(output, nodes.Output):
-            return None
-        for node in output.nodes:
-            part = node.data if isinstance(node, nodes.TemplateData) else _path(node)
-            if part is None:
-                return None
-            parts.append(part)
-    return tuple(parts)

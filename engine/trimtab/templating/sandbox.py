@@ -171,11 +171,20 @@ MAX_NESTED = 16
 """Loops and conditions inside one another; Python itself allows twenty blocks."""
 
 
-def too_deep(node: nodes.Node, depth: int = 0) -> bool:
-    """Whether loops and conditions stand inside one another more than ``MAX_NESTED`` deep."""
+MAX_EXPRESSION = 60
+"""Operators and filters inside one another; each is one or two parentheses, and Python allows two hundred."""
+
+
+def too_deep(node: nodes.Node, depth: int = 0, within: int = 0) -> bool:
+    """Whether loops and conditions stand inside one another more than ``MAX_NESTED`` deep, or operators and
+    filters more than ``MAX_EXPRESSION``.
+    """
     if isinstance(node, nodes.For | nodes.If | nodes.FilterBlock):
         depth += 1
-    return depth > MAX_NESTED or any(too_deep(child, depth) for child in node.iter_child_nodes())
+    within = within + 1 if isinstance(node, nodes.Expr) else 0
+    if depth > MAX_NESTED or within > MAX_EXPRESSION:
+        return True
+    return any(too_deep(child, depth, within) for child in node.iter_child_nodes())
 
 
 def inspect(tree: nodes.Template, file: str, line_offset: int = 0) -> None:

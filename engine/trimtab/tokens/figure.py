@@ -75,8 +75,8 @@ class Factor:
     last: Reading | None = None
 
     def grown(self, usage: float, estimate: float) -> Factor:
-        """One more pair of growths; an estimate that did not grow says nothing and is left out."""
-        if estimate <= 0:
+        """One more pair of growths; what did not grow says nothing and is left out."""
+        if estimate <= 0 or usage < 0:
             return self
         return Factor(self.usage + usage, self.estimate + estimate, self.last)
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, TypeAlias
 
 from ..conversation.edits import Rewrite
-from ..conversation.items import RESULT, Item, blocks_of
+from ..conversation.items import RESULT, Item, blocks_of, kind_of
 from .base import Mend, PlainRule, Shown, Violation
 
 THINKING = frozenset({"thinking", "redacted_thinking"})
@@ -56,7 +56,7 @@ class CacheMarks(PlainRule):
             if not isinstance(block, Mapping):
                 continue
             if block.get("cache_control") is not None:
-                if block.get("type") in THINKING:
+                if kind_of(block) in THINKING:
                     found.append(Violation(self.name, index, number, "a cache mark stands on thinking"))
                 else:
                     marks += ((index, number),)

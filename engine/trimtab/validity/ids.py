@@ -36,11 +36,13 @@ class Ids(PlainRule):
             if role == "assistant":
                 if not inside:
                     answered, inside = (), True
-                uses = item.uses
-                for number, call in enumerate(uses):
+                here: set[str] = set()
+                for number, call in enumerate(item.uses):
+                    first = call not in here
+                    here.add(call)
                     earlier = seen.setdefault(call, index)
                     if earlier == index:
-                        if not number or call not in uses[:number]:
+                        if first:
                             continue
                     elif earlier > index or call not in items[earlier].uses:
                         seen[call] = index  # left behind by a continuation that was given up
@@ -54,13 +56,15 @@ class Ids(PlainRule):
                 if len(results) == 1 and not answered:
                     answered = results
                 elif results:
+                    known = dict.fromkeys(answered)
                     for number, call in enumerate(results):
-                        if call in answered:
+                        if call in known:
                             block = nth_block(item, "tool_result", number)
                             text = f"the call {call} has more than one result"
                             found.append(Violation(self.name, index, block, text, (call,)))
                         else:
-                            answered += (call,)
+                            known[call] = None
+                    answered = tuple(known)
         return found, (seen, answered, inside)
 
     def _repeated(self, index: int, block: int, call: str, taken: set[str]) -> Violation:

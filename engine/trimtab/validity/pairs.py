@@ -53,11 +53,13 @@ class Pairs(PlainRule):
                 elif results == waiting:
                     waiting = ()
                 else:
+                    left, known = set(waiting), set(calls)
                     for number, answered in enumerate(results):
-                        if answered in waiting:
-                            waiting = tuple([other for other in waiting if other != answered])
-                        elif answered not in calls:
+                        if answered in left:
+                            left.discard(answered)
+                        elif answered not in known:
                             found.append(self._orphan(index, item, number, answered))
+                    waiting = tuple([call for call in waiting if call in left])
         if waiting and plain:
             found.append(self._dead(tail, waiting))
         return found, (inside, calls, waiting, tail, plain)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from ..conversation.edits import Mark, Rewrite
-from ..conversation.items import SERVER, Item, blocks_of
+from ..conversation.items import SERVER, Item, blocks_of, kind_of
 from .base import Mend, PlainRule, Shown, Violation
 
 CALLS = frozenset({"server_tool_use", "mcp_tool_use"})
@@ -53,7 +53,7 @@ class ServerTools(PlainRule):
         self, index: int, item: Item, older: Open, newer: Open, found: list[Violation]
     ) -> tuple[Open, Open]:
         for number, block in enumerate(blocks_of(item.message)):
-            kind = block.get("type")
+            kind = kind_of(block)
             if kind in CALLS:
                 newer += ((str(block.get("id")), index, number),)
             elif is_result(kind):

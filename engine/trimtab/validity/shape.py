@@ -76,7 +76,7 @@ class Shape(PlainRule):
 
     def _slowly(self, index: int, message: Mapping[str, Any]) -> list[Violation]:
         role, content = message.get("role"), message.get("content")
-        if role not in ROLES:
+        if not isinstance(role, str) or role not in ROLES:
             text = f"the role is {role!r}; it must be user, assistant or system"
             return [Violation(self.name, index, None, text, repairable=False)]
         if content is None or isinstance(content, str):

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from ..conversation.edits import Mark, Rewrite
-from ..conversation.items import THINK, Item, blocks_of
+from ..conversation.items import THINK, Item, blocks_of, kind_of
 from .base import Mend, PlainRule, Shown, Violation, run_around
 
 KINDS = frozenset({"thinking", "redacted_thinking"})
@@ -111,7 +111,7 @@ class ThinkingPlace(PlainRule):
                     pending = -1
                 else:
                     blocks = blocks_of(item.message)
-                    pending = index if blocks and blocks[-1].get("type") in KINDS else -1
+                    pending = index if blocks and kind_of(blocks[-1]) in KINDS else -1
             elif item.role != "system":
                 pending = -1
         return legal
