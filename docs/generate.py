@@ -16,9 +16,10 @@ from typing import Any
 
 FOLDER = Path(__file__).resolve().parent
 ROOT = FOLDER.parent
-sys.path.insert(0, str(ROOT / "engine"))
+sys.path[:0] = [str(ROOT / "engine"), str(FOLDER)]
 
 import click  # noqa: E402  # the checkout's engine comes first on the path
+from proofs import FAULTS, NOT_YET, ROWS, fault_tests, row_tests  # noqa: E402
 
 from trimtab.commands.group import COMMANDS, trimtab  # noqa: E402
 from trimtab.commands.kinds import common_keys, default, describe, meaning, own_keys, required  # noqa: E402
@@ -206,6 +207,41 @@ def commands() -> str:
     return page("Commands", codes, *parts)
 
 
+def proved(tests: Mapping[str, Path]) -> str:
+    """Names of tests, each a link to its file."""
+    return "<br>".join(f"[`{name}`](../{path.relative_to(ROOT)})" for name, path in tests.items())
+
+
+def reference() -> str:
+    """Every row of the reference behaviour: where it lives, and the tests that bear its number."""
+    tests = row_tests()
+    rows = []
+    for number, row in ROWS.items():
+        places = [f"stage `{stage}`" for stage in row.stages]
+        places += [f"`{value}`" for value in row.values]
+        places += [f"[{Path(file).name}](../{file})" for file in row.files]
+        rows.append((number, row.what, ", ".join(places), proved(tests[number])))
+    return page(
+        "The reference behaviour, row by row",
+        "What the pack `claude-code` does, and what the engine does for it. Stages, settings and limits stand in\n"
+        "[its pack](../rules/claude-code/pack.yaml), with all constants. A test of row 7 begins with `test_r07_`:\n"
+        "`pytest -k r07` runs them.\n",
+        table(("row", "what it is", "where it lives", "tests"), rows),
+    )
+
+
+def faults() -> str:
+    """Every kind of fault reported of other engines, and the tests that it does not happen here."""
+    tests = fault_tests()
+    rows = [(fault, what, proved(tests[fault]) or NOT_YET.get(fault, "")) for fault, what in FAULTS.items()]
+    return page(
+        "Faults of context compaction, and their tests",
+        "Kinds of faults that people have reported of agents and libraries. A test of kind B6 begins with\n"
+        "`test_b6_`.\n",
+        table(("kind", "what goes wrong", "tests"), rows),
+    )
+
+
 PAGES: Mapping[str, Callable[[], str]] = {
     "kinds.md": kinds,
     "metrics.md": metrics,
@@ -213,6 +249,8 @@ PAGES: Mapping[str, Callable[[], str]] = {
     "findings.md": findings,
     "schema.md": schema,
     "commands.md": commands,
+    "reference.md": reference,
+    "faults.md": faults,
 }
 
 

@@ -168,6 +168,7 @@ class Session:
     renderer: Renderer = field(default_factory=Renderer)
     ports: Ports = field(default_factory=Ports)
     request_tools: Sequence[Mapping[str, Any]] | None = None
+    stages: Sequence[Stage] = ()
 
     def __post_init__(self) -> None:
         self.maker = ItemMaker(estimate, media_tokens)
@@ -235,7 +236,7 @@ class Session:
         book.extend(self.path)
         past = Past(
             history=self.history,
-            index=StageIndex.of(()),
+            index=StageIndex.of(self.stages),
             base=base,
             event=event,
             now=facts.now,

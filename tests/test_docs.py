@@ -13,9 +13,10 @@ from typing import Any
 import pytest
 
 from trimtab.data import data_root
-from trimtab.packs.load import check_text
+from trimtab.packs.load import check_text, load
 
 ROOT = data_root()
+GENERATED = ("kinds", "metrics", "conditions", "findings", "schema", "commands", "reference", "faults")
 README = (ROOT / "README.md").read_text("utf-8")
 
 
@@ -34,10 +35,31 @@ def generate() -> ModuleType:
     return module
 
 
-@pytest.mark.parametrize("name", ["kinds", "metrics", "conditions", "findings", "schema", "commands"])
+@pytest.mark.parametrize("name", [*GENERATED])
 def test_a_reference_page_is_as_the_engine_has_it(generate: Any, name: str) -> None:
     page = (ROOT / "docs" / f"{name}.md").read_text("utf-8")
     assert page == generate.PAGES[f"{name}.md"](), "run: python docs/generate.py"
+
+
+def test_every_row_of_the_reference_has_a_place_that_exists_and_a_test(generate: Any) -> None:
+    root = load("claude-code")
+    stages = {one.id for stage in root.stages for one in (stage, *stage.children)}
+    names = {*root.settings, *root.limits, "window"}
+    tests = generate.row_tests()
+    assert list(generate.ROWS) == [f"R{number}" for number in range(1, 43)]
+    for number, row in generate.ROWS.items():
+        assert row.stages or row.files, number
+        assert set(row.stages) <= stages, number
+        assert set(row.values) <= names, number
+        assert all((ROOT / file).is_file() for file in row.files), number
+        assert tests[number], number
+    # Only the ledger is no part of the reference behaviour.
+    assert stages - {stage for row in generate.ROWS.values() for stage in row.stages} == {"ledger"}
+
+
+def test_every_kind_of_fault_has_a_test_or_a_reason(generate: Any) -> None:
+    for fault, tests in generate.fault_tests().items():
+        assert bool(tests) is (fault not in generate.NOT_YET), fault
 
 
 def test_the_readme_shows_what_the_commands_print(generate: Any) -> None:

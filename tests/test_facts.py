@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import copy
+import inspect
 import json
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta, timezone
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 
 from trimtab.conversation.items import Item, ItemMaker
 from trimtab.conversation.request import Usage
+from trimtab.data import data_root
 from trimtab.facts import ApiError, FactBook, FactError, Facts, ManualRequest, fact_rules, moment
 from trimtab.matching import Categories
 
@@ -424,3 +426,75 @@ def test_facts_keep_their_own_copy_of_what_the_host_gives() -> None:
     expected = copy.deepcopy(facts.records("todos"))
     todos[0]["content"] = "b"
     assert facts.records("todos") == expected
+
+
+# --- providers
+
+
+def test_a_provider_is_asked_when_its_fact_is_first_needed_and_only_once() -> None:
+    asked: list[str] = []
+
+    def plan() -> str:
+        asked.append("plan")
+        return "do it"
+
+    facts = Facts(plan=plan, todos=lambda: asked.append("todos"))
+    assert asked == []
+    assert [facts.records("plan") for _ in range(3)] == [[{"text": "do it"}]] * 3
+    assert asked == ["plan"]
+    assert facts.failed == {}
+
+
+def test_a_provider_that_knows_nothing_leaves_its_fact_unknown() -> None:
+    assert Facts(plan=lambda: None).records("plan") is None
+    assert Facts(plan=list).records("plan") == []
+
+
+def test_a_provider_that_raises_leaves_its_fact_unknown_and_says_why() -> None:
+    def plan() -> str:
+        raise OSError(5, "the disk is gone")
+
+    facts = Facts(plan=plan, goal=lambda: 1 / 0)
+    assert facts.records("plan") is None
+    assert facts.records("plan") is None
+    assert facts.failed == {"plan": "OSError: [Errno 5] the disk is gone"}
+    assert facts.records("goal") is None
+    assert "ZeroDivisionError" in facts.failed["goal"]
+
+
+def test_a_provider_that_is_interrupted_interrupts_the_run() -> None:
+    def plan() -> str:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        Facts(plan=plan).records("plan")
+
+
+def test_an_asynchronous_provider_is_refused_in_words() -> None:
+    async def plan() -> str:
+        return "do it"
+
+    with pytest.raises(ValueError, match="await it before the run"):
+        Facts(plan=plan)
+    facts = Facts(plan=lambda: plan())
+    assert facts.records("plan") is None
+    assert "awaitable" in facts.failed["plan"]
+
+
+def test_what_a_provider_gave_is_the_facts_own_copy() -> None:
+    todos = [{"content": "a"}]
+    facts = Facts(todos=lambda: todos)
+    expected = copy.deepcopy(facts.records("todos"))
+    todos[0]["content"] = "b"
+    assert facts.records("todos") == expected
+
+
+def test_facts_a_pack_declares_are_taken_under_any_name() -> None:
+    assert Facts(harbours=["Bremen"]).records("harbours", "name") == [{"name": "Bremen"}]
+
+
+def test_the_page_on_host_facts_names_every_fact() -> None:
+    page = (data_root() / "docs" / "host-facts.md").read_text("utf-8")
+    special = {"now", "caller", "usage", "error", "request", "declared", "self"}
+    names = set(inspect.signature(Facts.__init__).parameters) - special
+    assert [name for name in sorted(names) if f"`{name}`" not in page] == []

@@ -11,7 +11,9 @@ if TYPE_CHECKING:
     from .conversation.request import Info, Request, Usage
     from .engine import Engine
     from .facts import ApiError, Facts, ManualRequest
+    from .filestate import Cleared, FileStates
     from .interpreter import StageFailed
+    from .jobs import Job
     from .outcome import Outcome
     from .packs.pack import Pack
     from .packs.problems import PackError
@@ -20,10 +22,13 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "ApiError": "facts",
+    "Cleared": "filestate",
     "Engine": "engine",
     "Facts": "facts",
+    "FileStates": "filestate",
     "Info": "conversation.request",
     "InvalidRequest": "session",
+    "Job": "jobs",
     "ManualRequest": "facts",
     "Outcome": "outcome",
     "Pack": "packs.pack",
@@ -39,10 +44,13 @@ _HOMES = {
 
 __all__ = [
     "ApiError",
+    "Cleared",
     "Engine",
     "Facts",
+    "FileStates",
     "Info",
     "InvalidRequest",
+    "Job",
     "ManualRequest",
     "Outcome",
     "Pack",

@@ -11,11 +11,12 @@ from dataclasses import replace
 from typing import Any
 
 from .conversation.view import View
+from .directives import merge
 from .effects import Effect, EffectFailed
 from .measuring import measure
 from .policy.evaluation import NoValue
 from .policy.gates import breaker_state
-from .policy.proposal import ModelCall, Proposal
+from .policy.proposal import Cover, Later, ModelCall, Proposal
 from .policy.scene import Proposed, Scene
 from .policy.selection import Chosen, candidates
 from .policy.stage import Stage
@@ -23,7 +24,7 @@ from .policy.values import ConditionReport
 from .receipt import Change, StageReport
 from .records import Fail, Kept
 from .running import Run
-from .trial import Trial, attempt
+from .trial import Trial, attempt, attempt_each, together
 
 COUNTED = frozenset({"failed", "refused"})
 
@@ -111,6 +112,8 @@ def _first_of(run: Run, stage: Stage, blank: StageReport) -> Core:
             worst, failure = "failed", report.remarks.get("failure", report.reason)
         elif "breaker" in report.remarks:
             failure = "breaker"
+        elif "vetoed" in report.remarks:
+            failure = "vetoed"
     reason = next((child.reason for child in reversed(children) if child.verdict in COUNTED), None)
     if worst == "failed":
         run.fails.append(Fail(stage.id, run.n, reason or "failed"))
@@ -130,6 +133,10 @@ def _one(run: Run, scene: Scene, stage: Stage, blank: StageReport) -> Core:
             scene.chosen = chosen
         made = kind.propose(scene)
         proposal = (yield from made) if isinstance(made, Generator) else made
+        if (later := proposal.later) is not None:
+            if later.background and not run.full:
+                return _leave(run, scene, stage, blank, later)
+            proposal = yield from later.write(scene)
     except EffectFailed as problem:
         return _fail(run, stage, blank, str(problem), problem.reason, ())
     except NoValue as problem:
@@ -142,6 +149,8 @@ def _one(run: Run, scene: Scene, stage: Stage, blank: StageReport) -> Core:
         )
     if proposal.refused:
         return _refuse(run, stage, report, proposal.reason or "refused")
+    if proposal.notes:
+        return _note(run, stage, report, proposal)
     if not proposal.edits:
         return _effectless(run, stage, report, proposal)
     return _try(run, scene, stage, report, proposal)
@@ -167,7 +176,7 @@ def why_none(chosen: Chosen, once: bool) -> str:
 def _effectless(run: Run, stage: Stage, report: StageReport, proposal: Proposal) -> StageReport:
     """No edit: a guard spoke, a request field was set, or nothing happened."""
     run.notices.extend(proposal.notices)
-    run.directives.update(proposal.directives)
+    merge(run.directives, proposal.directives)
     if proposal.notices or proposal.directives:
         run.committed_now.append(stage.id)
         return replace(report, verdict="done")
@@ -175,9 +184,28 @@ def _effectless(run: Run, stage: Stage, report: StageReport, proposal: Proposal)
     return replace(report, verdict="nothing")
 
 
+def _leave(run: Run, scene: Scene, stage: Stage, blank: StageReport, later: Later) -> StageReport:
+    """Work that the host may let finish when it likes; one at a time for each stage."""
+    if run.busy(stage.id):
+        return replace(blank, verdict="nothing", reason="its background job has not ended yet")
+    run.begin(stage.id, scene, later)
+    return replace(blank, verdict="done", reason="a background job has begun")
+
+
+def _note(run: Run, stage: Stage, report: StageReport, proposal: Proposal) -> StageReport:
+    """Notes are kept with this run; those that a dry run would leave to a job are only accounted for."""
+    if run.full and bool(getattr(stage.params, "background", False)):
+        return replace(report, verdict="done", reason="would be written by a background job")
+    for note in proposal.notes:
+        run.note(stage.id, note, run.n)
+    run.committed_now.append(stage.id)
+    return replace(report, verdict="done")
+
+
 def _try(run: Run, scene: Scene, stage: Stage, report: StageReport, proposal: Proposal) -> StageReport:
     """Steps 5 to 7."""
-    trial = attempt(run.bench, run.standing, run.number, proposal.edits)
+    trials = _trials(run, proposal)
+    trial = together(trials)
     if trial.broken:
         return _refuse(run, stage, report, f"would leave the request invalid: {trial.broken[0].message}")
     after = trial.standing.view
@@ -191,12 +219,24 @@ def _try(run: Run, scene: Scene, stage: Stage, report: StageReport, proposal: Pr
         if not verdict.holds:
             return _refuse(run, stage, measured, "accept does not hold", "rejected")
     _judge(run, stage, scene.view)
-    commit = run.settle(stage.id, trial, proposal)
+    commits = [run.settle(stage.id, one, proposal, one is trials[-1]) for one in trials]
+    if len(commits) > 1:
+        measured = replace(
+            measured, remarks={**measured.remarks, "commits": [commit.id for commit in commits]}
+        )
     run.committed_now.append(stage.id)
     run.notices.extend(proposal.notices)
-    run.directives.update(proposal.directives)
+    merge(run.directives, proposal.directives)
     _remember_ceilings(run, stage, measured.tokens)
-    return replace(measured, verdict="committed", commit=commit.id)
+    return replace(measured, verdict="committed", commit=commits[0].id)
+
+
+def _trials(run: Run, proposal: Proposal) -> list[Trial]:
+    """The proposal tried out: as one commit, or, where it says so, each cover as one."""
+    covers = [edit for edit in proposal.edits if isinstance(edit, Cover)] if proposal.apart else []
+    if len(covers) > 1:
+        return attempt_each(run.bench, run.standing, run.number, covers)
+    return [attempt(run.bench, run.standing, run.number, proposal.edits)]
 
 
 def _may_grow(proposal: Proposal, grown: int) -> bool:

@@ -89,6 +89,12 @@ class Categories:
             self._known[tool] = found
         return found
 
+    def plain(self, category: str) -> tuple[str, ...]:
+        """The globs of a category that are names, with no ``*`` or ``?`` in them."""
+        globs = self._globs.get(category)
+        found = globs.patterns if globs is not None else ()
+        return tuple(name for name in found if "*" not in name and "?" not in name)
+
     def matches(self, tool: str, categories: Iterable[str]) -> bool:
         """Whether the tool belongs to one of the categories; unknown categories have no tools."""
         return not self.of(tool).isdisjoint(categories)

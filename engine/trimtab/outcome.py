@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from .conversation.items import Item, blocks_of
 from .conversation.request import Request
+from .filestate import Cleared
 from .measuring import first_changed
 from .policy.proposal import Notice
 from .policy.scene import Scene
@@ -16,48 +15,28 @@ from .receipt import Change, Receipt, RunHeader, Totals, Trouble
 from .running import Run
 from .staging import Staged
 from .track import Seen
-from .validity.base import leading_system
 from .version import __version__
+
+if TYPE_CHECKING:
+    from .jobs import Job
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
     """``request`` is new, its untouched messages are the host's own objects. ``send`` is false after a guard of level
-    ``block``, or at an overflow about which nothing could be done. ``jobs`` are background notes to be run.
+    ``block``, or at an overflow about which nothing could be done. ``jobs`` are background notes
+    to be run; the next run takes them over. ``cleared`` are the results and reads the model no longer sees, so that
+    a host can reset its guards; of a dry run those it would lose.
     """
 
     request: Request
     send: bool
     receipt: Receipt
     notices: tuple[Notice, ...] = ()
-    jobs: tuple[Any, ...] = ()
+    jobs: tuple[Job, ...] = ()
     problems: tuple[Trouble, ...] = ()
     serials: tuple[int, ...] = field(default=(), repr=False)
-
-
-def written_request(
-    request: Request, items: Sequence[Item], directives: Mapping[str, Any]
-) -> tuple[Request, tuple[int, ...]]:
-    """The request that shows these items; system messages at the head of the list are written behind ``system``.
-
-    The API takes none there; they are the host's prompt, or what a stage has brought in to stay (``place: system``).
-    """
-    start = leading_system(items)
-    system = request.system
-    if start:
-        own: list[Any] = (
-            []
-            if system is None
-            else [{"type": "text", "text": system}]
-            if isinstance(system, str)
-            else [*system]
-        )
-        system = [*own, *(block for item in items[:start] for block in blocks_of(item.message))]
-    shown = items[start:] if start else items
-    extra = {**request.extra, **directives} if directives else request.extra
-    messages = [item.message for item in shown]
-    written = replace(request, messages=messages, system=system, extra=extra, info=())
-    return written, tuple([item.serial for item in shown])
+    cleared: Cleared = field(default_factory=Cleared)
 
 
 def moment_text(at: float | None) -> str | None:
@@ -123,6 +102,7 @@ def make_receipt(
         dropped=seen.dropped,
         problems=tuple(run.problems),
         send=send,
+        jobs=tuple(run.jobs),
     )
 
 

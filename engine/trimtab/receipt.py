@@ -106,7 +106,11 @@ class Totals:
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
-    """Why the request looks as it does. ``as_dict`` is its JSON, as ``receipt.schema.json`` describes it."""
+    """Why the request looks as it does. ``as_dict`` is its JSON, as ``receipt.schema.json`` describes it.
+
+    ``jobs`` are the background jobs that ended since the last run: taken over (``done``), void (``refused``) or
+    ``failed``.
+    """
 
     run: RunHeader
     limits: Mapping[str, float | None]
@@ -117,6 +121,7 @@ class Receipt:
     dropped: tuple[Dropped, ...] = ()
     problems: tuple[Trouble, ...] = ()
     send: bool = True
+    jobs: tuple[StageReport, ...] = ()
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data: fields that are empty are left out, numbers above every number are "unlimited"."""

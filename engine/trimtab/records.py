@@ -40,7 +40,8 @@ class RunRecord:
     ``estimate`` and ``overflow`` (what the API refused) are in tokens. ``meter`` is the factor learned from
     usage so far: growth of usage and of estimate, then the last reading, if any (usage, estimate, epoch,
     model). ``ceilings`` are triggers and sizes from which the run brought the view down: they hold until the
-    next message comes. ``answered`` is the path length of the request that ``usage`` measured.
+    next message comes. ``answered`` is the path length of the request that ``usage`` measured. ``marks`` are
+    digest and block of messages that the request carried a cache mark of ours on, and none before did.
     """
 
     n: int
@@ -60,6 +61,7 @@ class RunRecord:
     meter: tuple[Any, ...] | None = None
     ceilings: tuple[tuple[float, float], ...] = ()
     answered: int | None = None
+    marks: tuple[tuple[str, int], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,11 +85,16 @@ class Fail:
 class Note:
     """A ``notes`` stage has written: ``upto`` is the last serial it read, ``store`` the file with its
     text.
+
+    ``run`` is the run whose view it read (0: unknown). With ``covers`` the text is about one span alone: the
+    run of path serials it may stand for.
     """
 
     stage: str
     upto: int
     store: str
+    run: int = 0
+    covers: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,6 +144,7 @@ def encode(record: Record | Header) -> dict[str, Any]:
         out["meter"] = None if record.meter is None else list(record.meter)
         out["answered"] = record.answered
         out["ceilings"] = [list(pair) for pair in record.ceilings] or None
+        out["marks"] = [list(pair) for pair in record.marks] or None
         return {key: value for key, value in out.items() if value is not None}
     if isinstance(record, Commit):
         out = {"t": "commit", "id": record.id, "run": record.run, "stage": record.stage}
@@ -158,7 +166,12 @@ def encode(record: Record | Header) -> dict[str, Any]:
     if isinstance(record, Fail):
         return {"t": "fail", "stage": record.stage, "run": record.run, "reason": record.reason}
     if isinstance(record, Note):
-        return {"t": "note", "stage": record.stage, "upto": record.upto, "store": record.store}
+        out = {"t": "note", "stage": record.stage, "upto": record.upto, "store": record.store}
+        if record.run:
+            out["run"] = record.run
+        if record.covers:
+            out["covers"] = ranges(record.covers)
+        return out
     if isinstance(record, Kept):
         out = {"t": "kept", "stage": record.stage}
         if record.serials:
@@ -310,6 +323,7 @@ def _read_run(raw: Mapping[str, Any]) -> RunRecord:
         meter=_meter(raw.get("meter")),
         answered=_may(raw, "answered", int),
         ceilings=tuple([(_float(limit), _float(before)) for limit, before in raw.get("ceilings", ())]),
+        marks=tuple([(_is(d, str, "a digest"), _is(b, int, "a block")) for d, b in raw.get("marks", ())]),
     )
 
 
@@ -362,7 +376,11 @@ _READERS: Mapping[str, Callable[[Mapping[str, Any]], Record | Header]] = {
         _is(raw["stage"], str, "stage"), _is(raw["run"], int, "run"), _is(raw["reason"], str, "reason")
     ),
     "note": lambda raw: Note(
-        _is(raw["stage"], str, "stage"), _is(raw["upto"], int, "upto"), _is(raw["store"], str, "store")
+        _is(raw["stage"], str, "stage"),
+        _is(raw["upto"], int, "upto"),
+        _is(raw["store"], str, "store"),
+        _is(raw.get("run", 0), int, "run"),
+        _serials(raw.get("covers", ())),
     ),
     "kept": lambda raw: Kept(
         _is(raw["stage"], str, "stage"), _serials(raw.get("serials", ())), _spots(raw.get("spots", ()))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -11,16 +11,49 @@ from .conversation.digest import digest
 from .conversation.edits import Commit, Edit, Mark, Rewrite, Splice, Spot
 from .conversation.fold import Overlay, fold, sequence
 from .conversation.view import View
+from .journal import Conflict, JournalError
 from .policy.history import RESTORE
-from .records import Undo
+from .records import Record, Undo
 from .trial import Standing
 
 if TYPE_CHECKING:
     from .session import Session
 
+TRIES = 50
+"""How often taking back starts over when another process has written meanwhile; a try takes milliseconds."""
+
 
 def undone(session: Session, commit_id: str) -> Commit:
-    """Record the undo of a commit. Raises LookupError if there is none, or it is undone already."""
+    """Record the undo of a commit. Raises LookupError if there is none, or it is undone already, OSError."""
+
+    def make() -> tuple[Commit, Record]:
+        return _live(session, commit_id), Undo(commit_id)
+
+    return _recorded(session, make)
+
+
+def _recorded(session: Session, make: Callable[[], tuple[Commit, Record]]) -> Commit:
+    """Write what ``make`` makes of the session as it is, read anew as often as somebody else has written."""
+    for left in reversed(range(TRIES)):
+        commit, record = make()
+        try:
+            session.journal.append([record])
+            session.track.history.add(record)
+            _refold(session)
+            return commit
+        except Conflict:
+            if not left:
+                raise
+            session._reload()
+        except (JournalError, OSError):
+            raise  # nothing was written
+        except BaseException:
+            session._reload()  # an interrupt: the journal knows whether it was written
+            raise
+    raise AssertionError("the last try returns or raises")
+
+
+def _live(session: Session, commit_id: str) -> Commit:
     history = session.track.history
     found = next((commit for commit in history.commits if commit.id == commit_id), None)
     if found is None:
@@ -28,18 +61,32 @@ def undone(session: Session, commit_id: str) -> Commit:
         raise LookupError(f"no commit {commit_id!r}; the newest are {known}")
     if commit_id in history.undone:
         raise LookupError(f"commit {commit_id} is undone already")
-    session.journal.append([record := Undo(commit_id)])
-    history.add(record)
-    _refold(session)
     return found
 
 
 def restored(session: Session, wanted: Sequence[Spot | tuple[int, int] | str]) -> Commit:
-    """Commit ``ORIGINAL`` for these spots. Raises LookupError where there is nothing to restore."""
-    history, track = session.track.history, session.track
+    """Commit ``ORIGINAL`` for these spots. Raises LookupError where there is nothing to restore, OSError."""
     spots = [spot for one in wanted for spot in spots_of(session, one)]
     if not spots:
         raise LookupError("no spot is named")
+    # What the host no longer has is known from its list, which a session read anew does not have.
+    baked = dict(session.track.builder.baked)
+
+    def make() -> tuple[Commit, Record]:
+        history = session.track.history
+        number = sequence(history.commits[-1]) + 1 if history.commits else 1
+        edits = _originals(session, spots, baked)
+        commit = Commit(f"c{number}", RESTORE, history.next_run(), edits)
+        if session.journal.path is not None:
+            commit = replace(commit, results=_results(session, commit))
+        return commit, commit
+
+    return _recorded(session, make)
+
+
+def _originals(session: Session, spots: Sequence[Spot], baked: Mapping[int, int]) -> tuple[Edit, ...]:
+    """Edits that bring these spots back; of several stored texts the first is the original."""
+    history = session.track.history
     changed = {
         spot
         for commit in history.live()
@@ -48,27 +95,23 @@ def restored(session: Session, wanted: Sequence[Spot | tuple[int, int] | str]) -
         if isinstance(edit, Rewrite)
         for spot in edit.spots
     }
-    stored = {spot: name for commit in history.live() for spot, name in commit.stored.items()}
+    stored: dict[Spot, str] = {}
+    for commit in history.live():
+        for spot, name in commit.stored.items():
+            stored.setdefault(spot, name)
     edits: list[Edit] = []
     for spot in spots:
         if spot not in changed or _covered(session, spot) is not None:
             raise LookupError(_nothing(session, spot))
         edits.append(Rewrite((spot,), Mark.ORIGINAL))
-        if track.builder.baked.get(spot.serial):
+        if baked.get(spot.serial):
             text = session.engine.ports.store.get(stored[spot]) if spot in stored else None
             if text is None:
                 raise LookupError(
                     f"the original of {spot.serial}:{spot.block} is gone: the host no longer has it"
                 )
             edits.append(Rewrite((spot,), _original(session, spot, text)))
-    number = sequence(history.commits[-1]) + 1 if history.commits else 1
-    commit = Commit(f"c{number}", RESTORE, history.next_run(), tuple(edits))
-    if session.journal.path is not None:
-        commit = replace(commit, results=_results(session, commit))
-    session.journal.append([commit])
-    history.add(commit)
-    _refold(session)
-    return commit
+    return tuple(edits)
 
 
 def spots_of(session: Session, wanted: Spot | tuple[int, int] | str) -> Iterable[Spot]:

@@ -9,18 +9,32 @@ from typing import Any
 from .conversation.edits import Commit, Rewrite, Splice
 from .conversation.items import Item
 from .conversation.view import View
-from .policy.history import History
-from .policy.proposal import Notice, Proposal
+from .policy.history import HOOK_RESULTS, History
+from .policy.proposal import Later, NoteText, Notice, Proposal
 from .policy.scene import Scene, UsageThen
 from .policy.values import ConditionReport
 from .receipt import StageReport, Trouble
-from .records import Fail, Kept
+from .records import Fail, Kept, Note
 from .trial import Bench, Standing, Trial
+
+
+@dataclass(frozen=True, slots=True)
+class Begun:
+    """Work of a stage that run ``n`` leaves for later, with a scene that stays as it is."""
+
+    stage: str
+    n: int
+    scene: Scene
+    later: Later
 
 
 @dataclass
 class Run:
-    """One run while it goes on; thrown away unless it ends well."""
+    """One run while it goes on; thrown away unless it ends well.
+
+    ``busy`` says of a stage whether its background job has begun and not been taken over; ``jobs`` are the accounts
+    of jobs taken over at the start, ``begun`` is what this run leaves for later.
+    """
 
     n: int
     event: str
@@ -29,11 +43,16 @@ class Run:
     history: History
     make_scene: Callable[[Run], Scene]
     fact_snapshot: Callable[[Sequence[int]], dict[str, Any]]
+    snapshot: Callable[[Scene], Scene]
     full: bool = False
+    busy: Callable[[str], bool] = lambda stage: False
     commits: list[Commit] = field(default_factory=list)
     shown: list[dict[int, Item | None]] = field(default_factory=list)
     fails: list[Fail] = field(default_factory=list)
     kept: list[Kept] = field(default_factory=list)
+    notes: list[tuple[Note, str]] = field(default_factory=list)
+    begun: list[Begun] = field(default_factory=list)
+    jobs: list[StageReport] = field(default_factory=list)
     committed_now: list[str] = field(default_factory=list)
     reports: list[StageReport] = field(default_factory=list)
     notices: list[Notice] = field(default_factory=list)
@@ -56,15 +75,29 @@ class Run:
         """Make the scene anew: something it shows has become known."""
         self._scene = None
 
-    def settle(self, stage: str, trial: Trial, proposal: Proposal) -> Commit:
-        """Make the trial's view the view, and its edits a commit."""
+    def note(self, stage: str, note: NoteText, read: int) -> None:
+        """Keep a note with this run; ``read`` is the number of the run whose view it was written from."""
+        self.notes.append((Note(stage, note.upto, note.store, read, note.covers), note.text))
+
+    def begin(self, stage: str, scene: Scene, later: Later) -> None:
+        """Leave work for after the run, on the scene as it is now."""
+        self.begun.append(Begun(stage, self.n, self.snapshot(scene), later))
+
+    def settle(self, stage: str, trial: Trial, proposal: Proposal, last: bool = True) -> Commit:
+        """Make the trial's view the view, and its edits a commit; ``last`` of the proposal's, if it has several."""
         before = self.standing.view
         covered = [serial for edit in trial.edits if isinstance(edit, Splice) for serial in edit.covers]
         facts: dict[str, Any] = self.fact_snapshot(covered) if covered else {}
         if "told" in proposal.remarks:
             facts["told"] = proposal.remarks["told"]
+        if last and HOOK_RESULTS in proposal.remarks:
+            facts[HOOK_RESULTS] = [{"text": proposal.remarks[HOOK_RESULTS]}]
+        stored = proposal.stored
+        if proposal.apart:
+            inside = frozenset(covered)
+            stored = {spot: name for spot, name in stored.items() if spot.serial in inside}
         commit = Commit(
-            f"c{self.number}", stage, self.n, trial.edits, trial.repairs, stored=proposal.stored, facts=facts
+            f"c{self.number}", stage, self.n, trial.edits, trial.repairs, stored=stored, facts=facts
         )
         self.commits.append(commit)
         self.shown.append(touched(commit, trial.standing.view, before))

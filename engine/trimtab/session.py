@@ -7,32 +7,36 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from .accounting import Account, account_of
 from .conversation.digest import digest
 from .conversation.edits import Commit, Splice, Spot
 from .conversation.fold import sequence
 from .conversation.request import Request
-from .effects import Effect, adrive, drive
+from .directives import unmarked, write
+from .effects import Effect, Wait, adrive, drive
 from .facts import Facts
+from .filestate import cleared_between, is_full_compaction
 from .interpreter import execute
-from .journal import Conflict, Journal
+from .jobs import Desk, Job
+from .journal import Conflict, Journal, JournalError
 from .mending import close, mend_input
-from .outcome import Outcome, make_receipt, moment_text, written_request
-from .policy.refusals import RETRY_LATER
+from .outcome import Outcome, make_receipt, moment_text
 from .policy.stage import EVENTS, SENDING
 from .receipt import Trouble
 from .records import Record, RunRecord
 from .resuming import factor_numbers
+from .retrying import UNKNOWN, Paid
 from .revision import restored, undone
 from .running import Run
+from .sending import failed_facts, may_send, refused_tokens, throttled
 from .staging import Staged, Staging
 from .track import Seen, Track
 from .trial import Sent
-from .validity.base import leading_system
 
 if TYPE_CHECKING:
     from .engine import Engine
 
-TRIES = 3
+TRIES = 50
 """How often a run starts over when another process has written to the journal meanwhile."""
 
 
@@ -57,7 +61,7 @@ class Session:
         self.engine = engine
         self.journal = journal
         self._running = False
-        self._unstable = 0
+        self.desk = Desk()
         self._load()
 
     def _load(self) -> None:
@@ -75,11 +79,11 @@ class Session:
         a stage says ``on_failure: raise``, InvalidRequest if the engine is strict, OSError if the journal cannot
         be written; then nothing has happened.
         """
-        paid = _Paid()
+        paid = Paid()
 
         def perform(effect: Effect) -> Any:
             reply = paid.recall(effect)
-            return paid.keep(effect, self.engine.ports.perform(effect)) if reply is _UNKNOWN else reply
+            return paid.keep(effect, self._answer(effect)) if reply is UNKNOWN else reply
 
         with self._turn():
             for left in reversed(range(TRIES)):
@@ -96,11 +100,17 @@ class Session:
         self, request: Request, event: str = "before_request", facts: Facts | None = None
     ) -> Outcome:
         """The same with async ports; cancelling it leaves no trace."""
-        paid = _Paid()
+        import asyncio  # costs what a synchronous program need not pay
+
+        paid = Paid()
 
         async def perform(effect: Effect) -> Any:
             reply = paid.recall(effect)
-            return paid.keep(effect, await self.engine.ports.aperform(effect)) if reply is _UNKNOWN else reply
+            if reply is not UNKNOWN:
+                return reply
+            if isinstance(effect, Wait):
+                return paid.keep(effect, await asyncio.to_thread(self.desk.wait, effect))
+            return paid.keep(effect, await self.engine.ports.aperform(effect))
 
         with self._turn():
             for left in reversed(range(TRIES)):
@@ -117,6 +127,14 @@ class Session:
         """What ``run`` would do and why, with every condition; no model is called and nothing is written."""
         with self._turn():
             return drive(self._core(request, event, facts or Facts(), dry=True), self.engine.ports.dry)
+
+    def _answer(self, effect: Effect) -> Any:
+        return self.desk.wait(effect) if isinstance(effect, Wait) else self.engine.ports.perform(effect)
+
+    def account(self, request: Request, facts: Facts | None = None, event: str = "before_request") -> Account:
+        """What the request holds by category, before any stage runs; nothing is written (``accounting``)."""
+        with self._turn():
+            return account_of(self, request, facts, event)
 
     @contextmanager
     def _turn(self) -> Generator[None, None, None]:
@@ -139,25 +157,30 @@ class Session:
         if event not in EVENTS:
             raise ValueError(f"unknown event {event!r}; the events are {', '.join(EVENTS)}")
         saved = self.track.save()
-        settled = False
+        settled = writing = False
         try:
+            request = unmarked(request, self.track.history.marked, self.track.lineage.known)
             seen = self.track.observe(request)
             staged = self.staging.stage(request, event, facts, seen)
             run = self._begin(staged, seen, dry)
+            self.desk.take_over(run)
             before = run.scene()
-            run.refused = _refused_tokens(staged, before.tokens)
+            run.refused = refused_tokens(staged, before.tokens)
             run.forget_scene()
             before = run.scene()
-            if not _throttled(staged):
+            if not throttled(staged):
                 yield from execute(run, self.engine.pack.stages)
             close(run)
-            send = self._may_send(run, staged)
+            after = run.scene()
+            cleared = cleared_between(before, after, self._compacted(run))
+            run.problems.extend(failed_facts(facts))
+            send = may_send(run, staged, self.staging.overhead)
             receipt = make_receipt(
                 run,
                 staged,
                 seen,
                 before,
-                run.scene(),
+                after,
                 self.engine.pack.label,
                 self.engine.counter.name,
                 send,
@@ -167,15 +190,33 @@ class Session:
                 invalid = [problem for problem in run.problems if problem.code.startswith("invalid-")]
                 if invalid:
                     raise InvalidRequest(invalid)
-            written, serials = written_request(request, run.standing.view.items, run.directives)
+            written = write(request, run.standing.view.items, run.directives)
+            jobs: tuple[Job, ...] = ()
             if not dry:
-                self._append(run, staged, seen, send)
+                writing = True
+                self._append(run, staged, seen, send, written.marks)
                 settled = True
-            return Outcome(written, send, receipt, receipt.notices, (), receipt.problems, serials)
+                jobs = self.desk.settle(run.begun, self.engine.ports)
+            return Outcome(
+                written.request,
+                send,
+                receipt,
+                receipt.notices,
+                jobs,
+                receipt.problems,
+                written.serials,
+                cleared,
+            )
+        except (Conflict, JournalError, OSError):
+            writing = False
+            raise
         finally:
             if not settled:
                 self.track.restore(saved)
                 self.staging.forget()
+                if writing:
+                    # An interrupt at the very end: the journal knows whether the run has happened.
+                    self._reload()
 
     def _begin(self, staged: Staged, seen: Seen, dry: bool) -> Run:
         history = self.track.history
@@ -187,7 +228,9 @@ class Session:
             history=history,
             make_scene=lambda run: self.staging.scene(run, staged),
             fact_snapshot=self.track.book.snapshot,
+            snapshot=self.staging.snapshot,
             full=dry,
+            busy=self.desk.busy,
             number=sequence(history.commits[-1]) + 1 if history.commits else 1,
             usage=staged.usage,
         )
@@ -212,47 +255,25 @@ class Session:
             hint = "if it is another conversation, give it a directory of its own"
             why = "no message of the last run is in this list: a new branch begins at its first message"
             run.problems.append(Trouble("new-branch", why, hint=hint))
-        if seen.dropped and seen.how == "changed in place":
-            self._unstable += 1
-            if self._unstable > 1:
-                hint = "the host changes a message that a stage has already replaced; keep it as it was first sent"
-                run.problems.append(
-                    Trouble("unstable-message", "edits sleep again in this run", seen.dropped[0].commit, hint)
-                )
+        if seen.dropped and seen.how == "changed in place" and history.changes_in_place:
+            hint = (
+                "the host changes a message that a stage has already replaced; keep it as it was first sent"
+            )
+            run.problems.append(
+                Trouble("unstable-message", "edits sleep again in this run", seen.dropped[0].commit, hint)
+            )
         return run
 
-    def _may_send(self, run: Run, staged: Staged) -> bool:
-        """False without a message, after a guard of level ``block``, and at an overflow nothing was done about."""
-        items = run.standing.view.items
-        if run.event in SENDING and leading_system(items) == len(items):
-            why = "no message is left to send: what there was answers no call, or was taken out"
-            run.problems.append(Trouble("empty-request", why, hint="add a user message"))
-            return False
-        if any(notice.level == "block" for notice in run.notices):
-            return False
-        if run.event != "overflow":
-            return True
-        if _throttled(staged):
-            run.problems.append(
-                Trouble(
-                    "retry-later",
-                    "the API is busy; this is no overflow",
-                    hint="wait and send the same request",
-                )
-            )
-            return False
-        if run.committed_now:
-            return True
-        base = round(self.staging.overhead)
-        why = f"nothing could be taken out of the request; system and tools alone are about {base} tokens"
-        run.problems.append(
-            Trouble("overflow-unhandled", why, hint="raise the window, or drop messages by hand")
-        )
-        return False
+    def _compacted(self, run: Run) -> bool:
+        """Whether a summary has taken the place of the conversation in this run."""
+        stages = self.staging.index.by_id
+        return any(is_full_compaction(stages.get(commit.stage)) for commit in run.commits)
 
     # --- the journal
 
-    def _append(self, run: Run, staged: Staged, seen: Seen, send: bool) -> None:
+    def _append(
+        self, run: Run, staged: Staged, seen: Seen, send: bool, marks: Sequence[tuple[str, int]]
+    ) -> None:
         """Write what has happened in one go; only then it has happened."""
         track, durable = self.track, self.journal.path is not None
         path = track.lineage.path
@@ -275,19 +296,21 @@ class Session:
             model=staged.request.model,
             pack=self.engine.pack.label,
             sent=sent,
-            estimate=staged.overhead + view.tokens,
+            estimate=staged.overhead + view.tokens - view.deleted_tokens,
             usage=staged.facts.usage,
             overflow=run.refused,
             meter=meter,
             ceilings=tuple(run.ceilings),
             answered=self.staging.answered,
+            marks=tuple(mark for mark in marks if mark not in track.history.marked),
         )
         commits = run.commits
         if durable:
             commits = [
                 _with_results(commit, shown) for commit, shown in zip(run.commits, run.shown, strict=True)
             ]
-        records: list[Record] = [record, *run.kept, *commits, *run.fails]
+        notes = [note for note, _ in run.notes]
+        records: list[Record] = [record, *run.kept, *notes, *commits, *run.fails]
         self.journal.append(records)
         for one in records:
             track.history.add(one)
@@ -317,49 +340,6 @@ class Session:
         """
         with self._turn():
             return restored(self, list(spots))
-
-
-_UNKNOWN = object()
-
-
-class _Paid:
-    """Replies of a run that has to start over: what was paid for once is not paid for again."""
-
-    def __init__(self) -> None:
-        self._earlier: list[tuple[Effect, Any]] = []
-        self._now: list[tuple[Effect, Any]] = []
-
-    def recall(self, effect: Effect) -> Any:
-        """The reply an earlier try had to an equal effect; effects come in nearly the same order."""
-        for index, (known, reply) in enumerate(self._earlier):
-            if known == effect:
-                del self._earlier[index]
-                self._now.append((known, reply))
-                return reply
-        return _UNKNOWN
-
-    def keep(self, effect: Effect, reply: Any) -> Any:
-        self._now.append((effect, reply))
-        return reply
-
-    def again(self) -> None:
-        """The run starts over."""
-        self._earlier, self._now = self._now + self._earlier, []
-
-
-def _throttled(staged: Staged) -> bool:
-    """Whether the API is only busy: no reason to take anything out of the request."""
-    return staged.event == "overflow" and staged.refusal is not None and staged.refusal.kind == RETRY_LATER
-
-
-def _refused_tokens(staged: Staged, figure: float) -> float | None:
-    """Size of a request that was refused as too long: what the API says, else just over its limit, else ours."""
-    refusal = staged.refusal
-    if staged.event != "overflow" or refusal is None or refusal.kind != "prompt_too_long":
-        return None
-    if refusal.tokens is not None:
-        return float(refusal.tokens)
-    return refusal.limit + 1.0 if refusal.limit is not None else float(round(figure))
 
 
 def _with_results(commit: Commit, shown: Any) -> Commit:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import ChainMap
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from .conversation.fold import Overlay, fold, sequence
 from .conversation.items import Item, structure
 from .conversation.request import Request, Usage
-from .conversation.view import View
+from .conversation.view import View, deleted_in
 from .facts import Facts
 from .policy.past import Past, StageIndex
 from .policy.protection import Protection
@@ -101,6 +101,9 @@ class Staging:
         must_mend = seen.refolded or (sent is not None and sent.head != self._head_digest)
         if sent is not None and standing.view.items[: len(sent.items)] != list(sent.items):
             must_mend = True
+        if sent is None and standing.view is not track.base:
+            # Nothing of ours was sent yet, so what comes new was signed over the raw transcript.
+            must_mend = True
         if not must_mend:
             start = (
                 seen.new
@@ -115,10 +118,13 @@ class Staging:
             )
             new = report.violations
             # What the end of the list breaks is found in every run; what no rule can mend is not tried again.
-            ends = {violation.rule for violation in new}
-            old = () if states is None else tuple(v for v in standing.violations if v.rule not in ends)
-            standing = Standing(standing.overlay, standing.view, (*old, *new), report.states)
             must_mend = any(violation.repairable for violation in new)
+            old = standing.violations if states is not None else ()
+            if {violation.rule for violation in new} & {violation.rule for violation in old}:
+                # Which of the old ones still hold, only the whole list tells.
+                report = check(standing.view, profile, None, 0, event in SENDING)
+                old, new = (), report.violations
+            standing = Standing(standing.overlay, standing.view, (*old, *new), report.states)
         usage, factor = self._read_usage(request, facts, policy, model, seen)
         refusal = classify(facts.error, engine.pack.api_errors)
         spots, messages = track.history.undone_spots()
@@ -154,6 +160,9 @@ class Staging:
             staged.policy.categories,
             self._at,
             run.committed_now,
+            run.commits,
+            run.notes,
+            run.fails,
         )
         usage = run.usage
         if usage is not None and run.standing.view.items[: len(usage.items)] != list(usage.items):
@@ -183,6 +192,10 @@ class Staging:
             refusal=_placed(staged, run.standing.view),
             ceilings=tuple(run.ceilings),
         )
+
+    def snapshot(self, scene: Scene) -> Scene:
+        """The scene as it is now, for work that goes on after the run."""
+        return scene.snapshot(self.track.new_book())
 
     def _at(self, serial: int) -> float | None:
         info = self.track.infos.get(serial)
@@ -327,7 +340,8 @@ class Staging:
         track, history = self.track, self.track.history
         mark = next((m for m in reversed(history.runs) if m.sent and m.length <= index), None)
         if mark is None:
-            return track.base.items[:index], self._overhead + track.base.tokens_before(index), 0
+            raw = track.base.items[:index]
+            return raw, self._overhead + track.base.tokens_before(index) - _deleted(raw), 0
         last = history.last_sent
         commits = history.live_at(mark.n)
         epoch = sequence(commits[-1]) if commits else 0
@@ -337,7 +351,7 @@ class Staging:
             items = fold(track.base.items[: mark.length], Overlay.of(commits), track.builder)
         estimate = mark.estimate
         if estimate is None:
-            estimate = self._overhead + sum(item.total for item in items)
+            estimate = self._overhead + sum(item.total for item in items) - _deleted(items)
         return items, estimate, epoch
 
 
@@ -361,6 +375,11 @@ def _placed(staged: Staged, view: View) -> Refusal | None:
         found.extend((index, at) for at, known in enumerate(shown) if known == number)
     # A block that is named and gone already is not a reason to take all others.
     return replace(refusal, blocks=tuple(found) or ((-1, -1),))
+
+
+def _deleted(items: Sequence[Item]) -> int:
+    """Tokens of results a request of these items had taken out of the server's cache: its usage lacks them."""
+    return sum(deleted_in(items).values())
 
 
 @lru_cache(maxsize=256)

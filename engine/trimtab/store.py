@@ -13,7 +13,10 @@ from typing import Protocol
 from .files import Folder, inside
 
 _PART = re.compile(r"[\w@+-][\w.@+ -]*")
+_ASIDE = re.compile(r"\.[0-9a-f]{16}\.part")
 LONGEST_PART = 200
+WRITES = 3
+"""How often a text is written when another process, just started, takes the file for a dead one's."""
 
 
 class StoreError(ValueError):
@@ -76,11 +79,13 @@ class FolderStore:
 
     ``seen_as`` is the root as the agent sees it, where that is another path (a sandbox's mount). Texts
     come back to the character: no newline is translated, lone surrogates survive. Symlinks below
-    ``root`` are not followed.
+    ``root`` are not followed. What a killed process left half written goes with the first write of a
+    new one to the same folder.
     """
 
     def __init__(self, root: str | os.PathLike[str], seen_as: str | None = None) -> None:
         self.root = Path(root).absolute()
+        self._swept: set[str] = set()
         self.seen_as = seen_as.rstrip("/") if seen_as is not None else None
 
     def put(self, name: str, text: str) -> str:
@@ -89,6 +94,7 @@ class FolderStore:
         try:
             with inside(self.root, folders, make=True) as folder:
                 if _bytes(folder, file) != data:
+                    self._sweep(folder, "/".join(folders))
                     _write(folder, file, data)
         except OSError as problem:
             raise self._failed("stored", name, problem) from problem
@@ -120,6 +126,15 @@ class FolderStore:
         except OSError:
             return False
 
+    def _sweep(self, folder: Folder, name: str) -> None:
+        if name in self._swept:
+            return
+        self._swept.add(name)
+        for entry in os.listdir(folder.path if folder.fd is None else folder.fd):
+            if _ASIDE.fullmatch(entry):
+                with contextlib.suppress(OSError):
+                    os.unlink(folder.at(entry), dir_fd=folder.fd)
+
     def _failed(self, what: str, name: str, problem: OSError) -> OSError:
         reason = problem.strerror or str(problem)
         return OSError(problem.errno, f"could not be {what}: {reason}", str(self.root / name))
@@ -133,6 +148,16 @@ def _bytes(folder: Folder, file: str, limit: int | None = None) -> bytes | None:
 
 def _write(folder: Folder, file: str, data: bytes) -> None:
     """Write aside and rename, so that nobody ever reads half a file."""
+    for left in reversed(range(WRITES)):
+        try:
+            _write_once(folder, file, data)
+            return
+        except FileNotFoundError:
+            if not left:
+                raise
+
+
+def _write_once(folder: Folder, file: str, data: bytes) -> None:
     owner = f"{file} {os.getpid()} {threading.get_ident()}".encode()
     aside = folder.at(f".{blake2b(owner, digest_size=8).hexdigest()}.part")
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)

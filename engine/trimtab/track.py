@@ -16,7 +16,7 @@ from .conversation.request import Info, Request, check_types
 from .conversation.view import View
 from .facts import FactBook, FactRule
 from .matching import Categories
-from .policy.history import History
+from .policy.history import OWN_FACTS, History
 from .receipt import Dropped
 from .records import JournalError, Record, RunRecord, Undo
 from .resuming import Ghosts, factor_of, ghost, of_run
@@ -233,7 +233,8 @@ class Track:
             message = messages[index]
             info = infos[index] if index < known else None
             origin = info.origin if info is not None else None
-            item, shadow = make(serial, message, origin or self._origin(serial))
+            # A message that an edit brought in and the host feeds back has the origin it had then.
+            item, shadow = make(serial, message, origin or self.history.origin_of(serial))
             kept = old.get(serial)
             if kept is not None and kept.message == message:
                 kept.message = message
@@ -257,10 +258,6 @@ class Track:
             item = self.base.items[index]
             item.plain = False
             self.builder.forget(item.serial)
-
-    def _origin(self, serial: int) -> str | None:
-        """Of a message that an edit brought in and the host feeds back: where it came from."""
-        return self.history.origin_of(serial)
 
     def _refold(self, seen: Observation) -> Seen:
         lineage = self.lineage
@@ -341,13 +338,17 @@ class Track:
         self._info_list = given
 
     def _rebook(self) -> None:
-        self.book = FactBook(self.rules, self.categories)
-        self._booked = 0
-        self._book_on()
+        self.book = self.new_book()
+        self._booked = len(self.base.items)
+
+    def new_book(self) -> FactBook:
+        """The facts of the present path, read anew."""
+        book = FactBook(self.rules, self.categories)
+        book.extend(self.base.items)
         # Also those undone: a host that no longer has the messages has nothing else to read the facts from.
-        for commit in self.history.commits:
-            if commit.facts:
-                self.book.restore({name: value for name, value in commit.facts.items() if name != "told"})
+        for facts in [commit.facts for commit in self.history.commits if commit.facts]:
+            book.restore({name: value for name, value in facts.items() if name not in OWN_FACTS})
+        return book
 
     def _book_on(self) -> None:
         items = self.base.items

@@ -97,6 +97,39 @@ def attempt(
     return Trial(standing, named, tuple(repairs), broken, lost, tuple(mended))
 
 
+def attempt_each(bench: Bench, now: Standing, number: int, covers: Sequence[Cover]) -> list[Trial]:
+    """Each cover as a commit of its own, numbered from ``number``; they may not overlap.
+
+    It ends before the first that breaks a rule; if that is the very first, its trial is all there is.
+    """
+    view = now.view
+    ends = [(view.items[cover.start].serial, view.items[cover.stop - 1].serial) for cover in covers]
+    trials: list[Trial] = []
+    for cover, (first, last) in zip(covers, ends, strict=True):
+        start, stop = now.view.index_of(first), now.view.index_of(last)
+        if start is None or stop is None:
+            break
+        trial = attempt(bench, now, number + len(trials), [Cover(start, stop + 1, cover.drafts)])
+        if trial.broken:
+            return trials or [trial]
+        trials.append(trial)
+        now = trial.standing
+    return trials
+
+
+def together(trials: Sequence[Trial]) -> Trial:
+    """Trials that follow one another, as one."""
+    if len(trials) == 1:
+        return trials[0]
+    return Trial(
+        trials[-1].standing,
+        tuple([edit for trial in trials for edit in trial.edits]),
+        tuple([edit for trial in trials for edit in trial.repairs]),
+        trials[-1].broken,
+        sum([trial.thinking_loss for trial in trials]),
+    )
+
+
 def _further(
     bench: Bench, overlay: Overlay, number: int, repairs: list[Edit], edits: tuple[Edit, ...]
 ) -> tuple[Overlay, View]:

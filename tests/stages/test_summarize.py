@@ -260,10 +260,10 @@ def test_a_hook_that_fails_before_the_summary_fails_the_stage_for_it_might_have_
     assert s.ports.questions == []
 
 
-def test_notes_cannot_be_used_yet_and_the_reason_says_so() -> None:
+def test_notes_that_nobody_has_written_cannot_be_used_and_the_reason_says_so() -> None:
     proposal = session().propose({"kind": "summarize", "notes": "memory"})
     assert proposal.edits == ()
-    assert proposal.reason == "the notes of `memory` cannot be used: this engine keeps none yet"
+    assert proposal.reason == "`memory` has written nothing yet"
 
 
 # --- spans

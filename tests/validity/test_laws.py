@@ -33,6 +33,7 @@ RULES = {
     "pairs": {8, 9},
     "result_order": {10},
     "server_tools": {12},
+    "cache_edits": set(),
     "thinking_place": {1, 13},
     "ends": {4, 6, 7},
     "system_place": {19},

@@ -12,7 +12,7 @@ from .subject import Subject, Wish, prepare, say_warnings, subject_options
 
 
 @click.command("explain", short_help="Say what run would do and why.")
-@subject_options
+@subject_options()
 @click.option("--stage", metavar="ID", help="Only this stage.")
 def command(as_json: bool, stage: str | None, **options: Any) -> int:
     """Dry run of a pack on SESSION: every condition with its value, what would go, and why.

@@ -16,7 +16,7 @@ from .subject import Subject, Wish, prepare, say_warnings, subject_options
 
 
 @click.command("run", short_help="Run a pack on a session file.")
-@subject_options
+@subject_options()
 @click.option(
     "--out", metavar="FILE", help="Write the next request as JSON; - is stdout (the receipt goes to stderr)."
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeVar
@@ -25,70 +25,78 @@ class Wish:
     pack: str
     model: str | None
     values: tuple[str, ...]
-    event: str
     now: str | None
-    summarizer: str
     folder: str | None
     history: bool
-    strict: bool
-    roots: tuple[str, ...]
+    event: str = "before_request"
+    summarizer: str = "none"
+    strict: bool = False
+    roots: tuple[str, ...] = ()
 
 
-def subject_options(command: F) -> F:
-    """The options of both commands."""
-    options = (
-        click.argument("session", metavar="SESSION"),
-        click.option(
-            "--pack", "-p", metavar="PACK", default="claude-code", show_default=True, help="Name or path."
-        ),
-        click.option("--model", "-m", metavar="MODEL", help="Default: the session's own."),
-        click.option(
-            "--set",
-            "values",
-            metavar="NAME=VALUE",
-            multiple=True,
-            help="A setting, window, max_output, max_input, or a dotted place (limits.auto). Repeatable.",
-        ),
-        click.option(
-            "--at",
-            "event",
-            type=click.Choice(EVENTS),
-            default="before_request",
-            show_default=True,
-            help="Event.",
-        ),
-        click.option(
-            "--now",
-            metavar="TIME",
-            help="ISO 8601 or seconds since 1970. Default: the session's newest time.",
-        ),
-        click.option(
-            "--summarizer",
-            "-s",
-            metavar="WHO",
-            default="none",
-            show_default=True,
-            help="none, anthropic, command:PROGRAM… or canned:FILE.",
-        ),
-        click.option(
-            "--dir", "folder", metavar="DIR", help="Session directory: journal and store. Default: in memory."
-        ),
-        click.option("--history", is_flag=True, help="The whole conversation instead of the live context."),
-        click.option(
-            "--files",
-            "roots",
-            metavar="ROOT",
-            multiple=True,
-            help="A folder stages may read files of. Repeatable.",
-        ),
-        click.option(
-            "--strict", is_flag=True, help="Exit 1 on warnings too; an invalid request is an error."
-        ),
-        click.option("--json", "as_json", is_flag=True, help="The receipt as JSON."),
-    )
-    for option in reversed(options):
-        command = option(command)
-    return command
+_SESSION = click.argument("session", metavar="SESSION")
+_OPTIONS: Mapping[str, Callable[[Any], Any]] = {
+    "pack": click.option(
+        "--pack", "-p", metavar="PACK", default="claude-code", show_default=True, help="Name or path."
+    ),
+    "model": click.option("--model", "-m", metavar="MODEL", help="Default: the session's own."),
+    "values": click.option(
+        "--set",
+        "values",
+        metavar="NAME=VALUE",
+        multiple=True,
+        help="A setting, window, max_output, max_input, or a dotted place (limits.auto). Repeatable.",
+    ),
+    "event": click.option(
+        "--at",
+        "event",
+        type=click.Choice(EVENTS),
+        default="before_request",
+        show_default=True,
+        help="Event.",
+    ),
+    "now": click.option(
+        "--now",
+        metavar="TIME",
+        help="ISO 8601 or seconds since 1970. Default: the session's newest time.",
+    ),
+    "summarizer": click.option(
+        "--summarizer",
+        "-s",
+        metavar="WHO",
+        default="none",
+        show_default=True,
+        help="none, anthropic, command:PROGRAM… or canned:FILE.",
+    ),
+    "folder": click.option(
+        "--dir", "folder", metavar="DIR", help="Session directory: journal and store. Default: in memory."
+    ),
+    "history": click.option(
+        "--history", is_flag=True, help="The whole conversation instead of the live context."
+    ),
+    "roots": click.option(
+        "--files",
+        "roots",
+        metavar="ROOT",
+        multiple=True,
+        help="A folder stages may read files of. Repeatable.",
+    ),
+    "strict": click.option(
+        "--strict", is_flag=True, help="Exit 1 on warnings too; an invalid request is an error."
+    ),
+}
+
+
+def subject_options(*names: str, json: str = "The receipt as JSON.") -> Callable[[F], F]:
+    """SESSION, the options with these names (all of them, if none is named), and ``--json``."""
+
+    def add(command: F) -> F:
+        command = click.option("--json", "as_json", is_flag=True, help=json)(command)
+        for name in reversed(names or tuple(_OPTIONS)):
+            command = _OPTIONS[name](command)
+        return _SESSION(command)
+
+    return add
 
 
 @dataclass(slots=True)
@@ -123,7 +131,7 @@ def prepare(wish: Wish, step: Callable[[str], None]) -> Subject:
     from ..engine import Engine
     from ..facts import Facts, ManualRequest, moment
     from ..files import NoFiles, RootedFiles
-    from ..readers import read
+    from ..readers import facts_of, read
     from ..store import FolderStore
     from ..summarizers import parse
     from .values import Values, added, load_pack, settings_of, wrong
@@ -161,9 +169,11 @@ def prepare(wish: Wish, step: Callable[[str], None]) -> Subject:
         files=RootedFiles(wish.roots) if wish.roots else NoFiles(),
         strict=wish.strict,
     )
+    told = facts_of(recording)
+    if now is not None:
+        told["now"] = now
     facts = Facts(
-        now=recording.meta.get("now") if now is None else now,
-        caller=str(recording.meta.get("agent") or "main"),
+        **told,
         error=OVERFLOW_CLASS if wish.event == "overflow" else None,
         request=ManualRequest() if wish.event == "manual" else None,
     )

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from .edits import Spot
-from .items import MEDIA, RESULT, USE, Item, blocks_of
+from .items import MEDIA, OTHER, RESULT, USE, Item, blocks_of
 from .request import GENUINE
 
 NO_INPUT: Mapping[str, Any] = {}
@@ -53,6 +53,8 @@ class View:
         self._turns = 0
         self._rounds = 0
         self._images = 0
+        self._deleted: dict[tuple[int, int], None] = {}
+        self._deleted_tokens = 0
         self._last_user: int | None = None
         self._sums: list[int] = [0]
         self._position: dict[int, int] = {}
@@ -79,6 +81,8 @@ class View:
         )
         other._turns, other._rounds, other._images = self._turns, self._rounds, self._images
         other._last_user = self._last_user
+        other._deleted = dict(self._deleted)
+        other._deleted_tokens = sum([items[index].tokens[block] for index, block in self._deleted])
         other._position, other._positions = dict(self._position), self._positions
         other.memo = dict(self.memo)
         return other
@@ -106,7 +110,7 @@ class View:
                         if call.result is None:
                             call.result = (index, number)
                         places[index, number] = call
-            elif mask & (USE | RESULT | MEDIA):
+            elif mask & (USE | RESULT | MEDIA | OTHER):
                 self._index_blocks(index, item)
         self._role, self._rounds, self._turns = role, rounds, turns
         self._done = len(items)
@@ -133,6 +137,13 @@ class View:
                         self._images += sum(1 for part in inner if is_media(part))
             elif kind in ("image", "document"):
                 self._images += 1
+            elif kind == "cache_edits":
+                for reference in cache_references(block):
+                    gone = newest.get(reference)
+                    if gone is not None and gone.result is not None and gone.result not in self._deleted:
+                        self._deleted[gone.result] = None
+                        place, spot = gone.result
+                        self._deleted_tokens += self.items[place].tokens[spot]
 
     def _ready(self) -> None:
         if self._done != len(self.items):
@@ -187,6 +198,26 @@ class View:
         """Images and documents, also those inside tool results."""
         self._ready()
         return self._images
+
+    @property
+    def deleted(self) -> Mapping[tuple[int, int], None]:
+        """Places (item, block) of results that a ``cache_edits`` block behind them takes out of the server's cache."""
+        self._ready()
+        return self._deleted
+
+    @property
+    def deleted_tokens(self) -> int:
+        """Estimated tokens of those results: they are sent, and don't count any more."""
+        self._ready()
+        return self._deleted_tokens
+
+    def deleted_by_serial(self) -> dict[int, int]:
+        """The same by the serial of the message."""
+        found: dict[int, int] = {}
+        for index, block in self.deleted:
+            item = self.items[index]
+            found[item.serial] = found.get(item.serial, 0) + item.tokens[block]
+        return found
 
     @property
     def last_user(self) -> int | None:
@@ -245,6 +276,26 @@ class View:
         """The stable name of a shown block."""
         item = self.items[index]
         return Spot(item.serial, block if item.numbers is None else item.numbers[block])
+
+
+def cache_references(block: Mapping[str, Any]) -> Iterator[str]:
+    """The call ids whose results a block of type ``cache_edits`` deletes; of any other block nothing."""
+    edits: Any = block.get("edits") if block.get("type") == "cache_edits" else None
+    if not isinstance(edits, list | tuple):
+        return
+    for edit in edits:
+        if isinstance(edit, Mapping) and edit.get("type") == "delete":
+            reference = edit.get("cache_reference")
+            if isinstance(reference, str):
+                yield reference
+
+
+def deleted_in(items: Iterable[Item]) -> dict[int, int]:
+    """By serial, the tokens of results in these items that one of them takes out of the server's cache."""
+    listed = list(items)
+    if not any(item.mask & OTHER for item in listed):
+        return {}
+    return View(listed).deleted_by_serial()
 
 
 def is_media(part: Any) -> bool:

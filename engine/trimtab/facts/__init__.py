@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from .book import FactBook, text_of
-from .host import ApiError, Facts, ManualRequest, Record, moment
+from .host import TOLD, ApiError, Facts, ManualRequest, Record, moment
 from .rules import FactError, FactRule, Source, fact_rules
 
 __all__ = [
+    "TOLD",
     "ApiError",
     "FactBook",
     "FactError",

@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, TypeAlias
 
 from ..conversation.items import structure
 from ..conversation.request import Usage
+from .shapes import (
+    AgentRecord,
+    FileRecord,
+    Given,
+    MemoryRecord,
+    NamedRecord,
+    PlanModeRecord,
+    TextRecord,
+    TodoRecord,
+)
 
 Record: TypeAlias = Mapping[str, Any]
 
@@ -78,14 +89,25 @@ class ManualRequest:
         return cls(**values)
 
 
+TOLD = "told"
+"""Field of a host's record: the id of the host's own message (``Info.id``) that tells it already."""
+
+
 @dataclass(frozen=True, slots=True, init=False)
 class Facts:
     """What the host knows at one run. None, or a name that is missing, means unknown: nothing is guessed.
 
     ``now`` is in seconds since 1970 (given as such, as a datetime or in ISO 8601); ``caller`` is the loop
     that sends the request; ``usage`` belongs to the last response; ``error`` is the API's refusal, or its
-    class in the words of LANGUAGE §7. Every other keyword is a named fact: a record, a list of records, or
-    plain values for their main field.
+    class in the words of LANGUAGE §7. Every other keyword is a named fact: a record, a list of records,
+    newest last, or plain values for their main field; names beyond those listed are facts a pack declares.
+
+    A named fact may also be a **provider**, a function without arguments that returns such a value. It is
+    asked when a stage first needs the fact, once for each ``Facts``, and never if none does; make new facts
+    for each run. A provider that raises leaves its fact unknown, and ``failed`` says why.
+
+    A record with ``told`` (an ``Info.id``) counts as told to the model for as long as the view shows that
+    message unchanged; ``attach`` then repeats it only where an entry says ``repeat: always``.
     """
 
     now: float | None
@@ -94,6 +116,8 @@ class Facts:
     error: ApiError | str | None
     request: ManualRequest | None
     named: Mapping[str, Any]
+    failed: dict[str, str] = field(compare=False)
+    _asked: dict[str, Any] = field(compare=False, repr=False)
 
     def __init__(
         self,
@@ -103,7 +127,28 @@ class Facts:
         usage: Usage | None = None,
         error: ApiError | str | None = None,
         request: ManualRequest | None = None,
-        **named: Any,
+        date: Given[str] = None,
+        queued_commands: Given[TextRecord | str] = None,
+        changed_files: Given[FileRecord | str] = None,
+        nested_memory: Given[MemoryRecord] = None,
+        memory: Given[MemoryRecord | str] = None,
+        environment: Given[TextRecord | str] = None,
+        context: Given[TextRecord | str] = None,
+        git: Given[TextRecord | str] = None,
+        goal: Given[TextRecord | str] = None,
+        plan: Given[TextRecord | str] = None,
+        plan_mode: Given[PlanModeRecord | bool] = None,
+        todos: Given[TodoRecord] = None,
+        skills: Given[NamedRecord] = None,
+        agents: Given[AgentRecord] = None,
+        agent_listing: Given[NamedRecord | str] = None,
+        deferred_tools: Given[NamedRecord | str] = None,
+        loaded_tools: Given[NamedRecord | str] = None,
+        mcp_instructions: Given[NamedRecord] = None,
+        hook_results: Given[NamedRecord | str] = None,
+        files: Given[FileRecord | str] = None,
+        transcript_path: Given[str] = None,
+        **declared: Any,
     ) -> None:
         _check("caller", caller, str)
         _check("usage", usage, Usage)
@@ -113,6 +158,35 @@ class Facts:
             for count in ("input", "cache_read", "cache_write"):
                 value = getattr(usage, count)
                 _check(f"usage.{count}", "nothing" if value is None else value, int)
+        named: dict[str, Any] = {
+            "date": date,
+            "queued_commands": queued_commands,
+            "changed_files": changed_files,
+            "nested_memory": nested_memory,
+            "memory": memory,
+            "environment": environment,
+            "context": context,
+            "git": git,
+            "goal": goal,
+            "plan": plan,
+            "plan_mode": plan_mode,
+            "todos": todos,
+            "skills": skills,
+            "agents": agents,
+            "agent_listing": agent_listing,
+            "deferred_tools": deferred_tools,
+            "loaded_tools": loaded_tools,
+            "mcp_instructions": mcp_instructions,
+            "hook_results": hook_results,
+            "files": files,
+            "transcript_path": transcript_path,
+            **declared,
+        }
+        for name, value in named.items():
+            if inspect.iscoroutinefunction(value):
+                raise ValueError(
+                    f"the provider of {name!r} is asynchronous; await it before the run and give its value"
+                )
         put = object.__setattr__
         put(self, "now", None if now is None else moment(now))
         put(self, "caller", caller)
@@ -120,6 +194,8 @@ class Facts:
         put(self, "error", error)
         put(self, "request", request)
         put(self, "named", {name: structure(value) for name, value in named.items() if value is not None})
+        put(self, "failed", {})
+        put(self, "_asked", {})
 
     @classmethod
     def of(cls, raw: Mapping[str, Any]) -> Facts:
@@ -140,14 +216,34 @@ class Facts:
 
         A plain value becomes the main field of a record; true is a record without fields, false none at all.
         """
-        if name not in self.named:
+        value = self._value(name)
+        if value is None:
             return None
-        value = self.named[name]
-        field = main or MAIN_FIELDS.get(name, "text")
+        main_field = main or MAIN_FIELDS.get(name, "text")
         values = value if isinstance(value, list | tuple) else [value]
         if name == "todos" and not any(isinstance(one, Mapping) and "items" in one for one in values):
             return [{"items": list(values)}] if values else []
-        return [_record(one, field) for one in values if one is not None and one is not False]
+        return [_record(one, main_field) for one in values if one is not None and one is not False]
+
+    def _value(self, name: str) -> Any:
+        """What was given under a name, a provider asked; None: unknown."""
+        given = self.named.get(name)
+        if not callable(given):
+            return given
+        if name not in self._asked:
+            value: Any = None
+            try:
+                value = given()
+            except Exception as problem:
+                # The host's own code, so anything may come; a reminder that cannot be made costs no run.
+                self.failed[name] = f"{type(problem).__name__}: {problem}".rstrip(": ")
+            if inspect.isawaitable(value):
+                if inspect.iscoroutine(value):
+                    value.close()
+                value = None
+                self.failed[name] = "it returned an awaitable; await it before the run and give its value"
+            self._asked[name] = structure(value)
+        return self._asked[name]
 
 
 def _check(name: str, value: object, *kinds: type) -> None:
@@ -157,10 +253,10 @@ def _check(name: str, value: object, *kinds: type) -> None:
         raise TypeError(f"{name} is {type(value).__name__}; it must be {wanted} (Facts.of takes plain data)")
 
 
-def _record(value: Any, field: str) -> Record:
+def _record(value: Any, main_field: str) -> Record:
     if isinstance(value, Mapping):
         return value
-    return {} if value is True else {field: value}
+    return {} if value is True else {main_field: value}
 
 
 def moment(value: float | str | datetime) -> float:

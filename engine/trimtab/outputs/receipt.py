@@ -147,6 +147,9 @@ def _lines(receipt: Receipt, folder: str | None) -> Iterator[tuple[str, str, str
         yield "" if place else "restore", line, ""
     for notice in receipt.notices:
         yield notice.level, f"{safe(notice.text)} ({notice.stage})", STYLES.get(notice.level, "")
+    for job in receipt.jobs:
+        reason = f", {safe(job.reason)}" if job.reason else ""
+        yield "job", f"{job.id}: {job.verdict}{reason}", STYLES.get(job.verdict, "")
     for dropped in receipt.dropped:
         yield "asleep", f"{dropped.commit} of {dropped.stage}: {safe(dropped.why)}", "yellow"
     for problem in receipt.problems:
@@ -189,6 +192,9 @@ def restorable(receipt: Receipt, folder: str | None = None) -> list[str]:
         where = "stored" if report.restorable == "stored" else "lost to the model; the transcript has them"
         command = f": trimtab undo {folder} {report.commit}" if folder and not receipt.run.dry else ""
         lines.append(f"{report.commit} {report.id}: {what}, {where}{command}")
+        for part, name in enumerate(report.remarks.get("commits", ())[1:], 2):
+            alone = f": trimtab undo {folder} {name}" if command else ""
+            lines.append(f"{name} {report.id}: part {part} of the same{alone}")
     if lines and not folder and not receipt.run.dry:
         lines.append("kept in memory only: with --dir DIR commits can be undone and originals restored later")
     return lines

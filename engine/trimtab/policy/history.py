@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from copy import copy
 from dataclasses import dataclass
 
-from ..conversation.edits import Commit, Rewrite, Splice
+from ..conversation.edits import Commit, Edit, Rewrite, Splice
 from ..conversation.fold import sequence
 from ..conversation.request import Usage
 from ..facts import moment
@@ -14,6 +15,19 @@ from .stage import SENDING
 
 RESTORE = "@restore"
 """Stage name of commits that bring originals back; no stage of a pack can have it."""
+HOOK_RESULTS = "hook_results"
+"""The fact a commit holds where a hook has answered to its summary."""
+OWN_FACTS = frozenset({"told", HOOK_RESULTS})
+"""What a commit holds among its facts that was not read from messages."""
+
+
+def summarizes(commit: Commit) -> bool:
+    """Whether the commit puts a summary in the place of messages."""
+    return any(_summary(edit) for edit in commit.edits)
+
+
+def _summary(edit: Edit) -> bool:
+    return isinstance(edit, Splice) and any(new.origin == "summary" for new in edit.items)
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +44,10 @@ class RunMark:
 
 
 class History:
-    """Grows with each record; answers by stage id. Copy it with ``of(records)``."""
+    """Grows with each record; answers by stage id. Copy it with ``of(records)``.
+
+    ``marked``: digest of the message and block of every cache mark of ours, should the host feed our view back.
+    """
 
     def __init__(self) -> None:
         self.runs: list[RunMark] = []
@@ -40,7 +57,10 @@ class History:
         self.told: tuple[int, Usage] | None = None
         self._undone_at: dict[str, int] = {}
         self.notes: dict[str, Note] = {}
+        self.drafts: dict[str, list[Note]] = {}
         self.stored: set[str] = set()
+        self.changes_in_place = 0
+        self.marked: set[tuple[str, int]] = set()
         self.touched_by: dict[tuple[int, int], str] = {}
         self._path: list[int] = []
         self._blocks: dict[int, int] = {}
@@ -52,6 +72,7 @@ class History:
         self._overflow: dict[str, float] = {}
         self._refusals = 0
         self._origins: dict[int, str] = {}
+        self._noted: dict[str, int] = {}
 
     @classmethod
     def of(cls, records: Iterable[Record]) -> History:
@@ -77,10 +98,18 @@ class History:
                 judged[serial] = self._blocks.get(serial, 1 << 30)
             self._judged_spots.setdefault(record.stage, set()).update(record.spots)
         elif isinstance(record, Note):
-            self.notes[record.stage] = record
+            if record.covers:
+                self.drafts.setdefault(record.stage, []).append(record)
+            else:
+                self.notes[record.stage] = record
+            self._noted[record.stage] = max(record.run, self._noted.get(record.stage, 0))
 
     def _add_run(self, record: RunRecord) -> None:
         if record.keep is not None:
+            # The newest message is still there, and no message of ours is new: the host changed something before it.
+            tip = self._path[-1] if record.keep < len(self._path) else 0
+            if tip in record.add and not any(serial in self._origins for serial in record.add):
+                self.changes_in_place += 1
             del self._path[record.keep :]
             if self.told is not None and record.keep < self.told[0]:
                 self.told = None
@@ -88,6 +117,7 @@ class History:
         self._blocks.update(
             zip(record.add[-len(record.blocks) :] if record.blocks else (), record.blocks, strict=True)
         )
+        self.marked.update(record.marks)
         tip = self._path[-1] if self._path else 0
         at = None if record.at is None else moment(record.at)
         mark = RunMark(record.n, record.event, at, tip, len(self._path), record.sent, record.estimate)
@@ -115,8 +145,7 @@ class History:
                     self.touched_by[spot] = commit.stage
             else:
                 self._origins.update((new.serial, new.origin) for new in edit.items)
-                if isinstance(edit, Splice) and any(new.origin == "summary" for new in edit.items):
-                    self._compactions += 1
+                self._compactions += _summary(edit)
 
     # --- commits
 
@@ -151,9 +180,11 @@ class History:
         return None
 
     def newest_run_of(self, stages: Iterable[str]) -> RunMark | None:
-        """The newest run in which one of these stages committed."""
-        commits = self.commits_of(stages)
-        return self.run_mark(max(commit.run for commit in commits)) if commits else None
+        """The newest run in which one of these stages committed, or whose view its notes were written from."""
+        names = list(stages)
+        runs = [commit.run for commit in self.commits_of(names)]
+        runs += [self._noted[name] for name in names if self._noted.get(name)]
+        return self.run_mark(max(runs)) if runs else None
 
     def considered(self, events: Mapping[str, object]) -> int:
         """Number of the newest finished run whose event is one of these (0: none)."""
@@ -212,6 +243,14 @@ class History:
     def judged_blocks(self, stage: str, serial: int) -> int:
         """How many leading blocks of a message a ``once`` stage has decided about."""
         return self._judged.get(stage, {}).get(serial, 0)
+
+    def snapshot(self) -> History:
+        """A history in which the commits, runs and notes stay those of now."""
+        twin = copy(self)
+        twin.runs, twin.commits, twin.undone = list(self.runs), list(self.commits), set(self.undone)
+        twin.notes, twin.drafts = dict(self.notes), {name: list(all_) for name, all_ in self.drafts.items()}
+        twin._origins = dict(self._origins)
+        return twin
 
     @property
     def compactions(self) -> int:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
+from ..conversation.edits import Commit
 from ..conversation.view import View
 from ..matching import Categories
-from .history import History, RunMark
+from ..records import Fail, Note
+from .history import HOOK_RESULTS, History, RunMark, summarizes
 from .stage import Stage
 
 
@@ -52,7 +55,9 @@ class StageIndex:
 
 @dataclass(frozen=True, slots=True)
 class Past:
-    """``committed_now`` names the stages that committed in this run, in order."""
+    """``committed_now`` names the stages that committed in this run, in order; ``commits_now`` are their commits,
+    ``notes_now`` the notes of this run with their texts, ``fails_now`` its failures.
+    """
 
     history: History
     index: StageIndex
@@ -63,6 +68,9 @@ class Past:
     categories: Categories
     at: Callable[[int], float | None]
     committed_now: Sequence[str]
+    commits_now: Sequence[Commit] = ()
+    notes_now: Sequence[tuple[Note, str]] = ()
+    fails_now: Sequence[Fail] = ()
 
     @property
     def compactions(self) -> int:
@@ -74,8 +82,10 @@ class Past:
 
     def failures(self, stage: str) -> tuple[int, float | None]:
         """Outcomes in a row that count against the stage's breaker, and the time of the newest, if known."""
-        newest = self.history.newest_run_of(self.index.family([stage]))
-        return self.history.failures(stage, newest.n if newest else 0)
+        newest = self._mark(self.index.family([stage]))
+        count, at = self.history.failures(stage, newest.n if newest else 0)
+        now = [fail for fail in self.fails_now if fail.stage == stage]
+        return (count + len(now), self.now) if now else (count, at)
 
     def committed(self, stages: Sequence[str], own: str) -> str | None:
         """Which of the stages (or a child of it) has committed since stage ``own`` was last considered."""
@@ -95,7 +105,7 @@ class Past:
         family = self.index.family(stages)
         if any(stage in self.committed_now for stage in family):
             return 0.0
-        mark = self.history.newest_run_of(family)
+        mark = self._mark(family)
         place = self._place(mark) if mark is not None else -1
         at = mark.at if mark is not None else None
         if tools:
@@ -107,6 +117,51 @@ class Past:
                 at = self.at(self.base.items[0].serial)
             return None if self.now is None or at is None or at > self.now else (self.now - at) / 60
         return self._count(unit, place)
+
+    def _mark(self, family: Sequence[str]) -> RunMark | None:
+        """The newest mark of these stages; notes handed in at the start of this run count, too."""
+        mark = self.history.newest_run_of(family)
+        runs = [note.run for note, _ in self.notes_now if note.stage in family]
+        if runs and (mark is None or max(runs) > mark.n):
+            return self.history.run_mark(max(runs)) or mark
+        return mark
+
+    def note(self, stage: str) -> Note | None:
+        """The newest notes of a stage about all it had read."""
+        now = [note for note, _ in self.notes_now if note.stage == stage and not note.covers]
+        return now[-1] if now else self.history.notes.get(stage)
+
+    def drafts(self, stage: str) -> list[Note]:
+        """The notes of a stage about single spans, oldest first."""
+        now = [note for note, _ in self.notes_now if note.stage == stage and note.covers]
+        return [*self.history.drafts.get(stage, ()), *now]
+
+    def with_notes(self, notes: Sequence[tuple[Note, str]]) -> Past:
+        """With further notes and their texts."""
+        return replace(self, notes_now=(*self.notes_now, *notes))
+
+    def text_now(self, store: str) -> str | None:
+        """The text of a note of this run, by its file's name."""
+        return next((text for note, text in self.notes_now if note.store == store), None)
+
+    def hook_results(self) -> list[Mapping[str, Any]]:
+        """What the hook said after the newest summary: one record, or none."""
+        for commit in (*reversed(self.commits_now), *reversed(self.history.live())):
+            if commit.id not in self.history.undone and summarizes(commit):
+                return list(commit.facts.get(HOOK_RESULTS, ()))
+        return []
+
+    def snapshot(self, base: View) -> Past:
+        """The past as it is now, over a transcript that does not grow."""
+        return replace(
+            self,
+            history=self.history.snapshot(),
+            base=base,
+            committed_now=tuple(self.committed_now),
+            commits_now=tuple(self.commits_now),
+            notes_now=tuple(self.notes_now),
+            fails_now=tuple(self.fails_now),
+        )
 
     def _place(self, mark: RunMark) -> int:
         """Index in the transcript of the newest message at that run; on another branch, where that one left ours."""

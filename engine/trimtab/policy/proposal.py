@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ..conversation.edits import Rewrite, Spot
 from ..conversation.request import Message, Usage
 from ..validity.base import Place
+
+if TYPE_CHECKING:
+    from ..effects import Core
+    from .scene import Scene
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +57,32 @@ class ModelCall:
 
 
 @dataclass(frozen=True, slots=True)
+class NoteText:
+    """A note that has been written and stored: ``upto``, ``store`` and ``covers`` as in its journal record.
+
+    ``reads`` are the serials of the transcript's messages it rests on: when one of them has changed, the note
+    is void.
+    """
+
+    upto: int
+    store: str
+    text: str
+    covers: tuple[int, ...] = ()
+    reads: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Later:
+    """Work that needs nothing but effects and a scene that stays as it is: ``write`` ends in a proposal of notes.
+
+    ``background``: the host may let it finish after the run.
+    """
+
+    write: Callable[[Scene], Core[Proposal]]
+    background: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Proposal:
     """The outcome of a kind's work on one scene.
 
@@ -60,6 +90,8 @@ class Proposal:
     of these did nothing, and ``reason`` says why. ``items`` counts blocks or messages touched. ``stored`` names, per
     spot, the store file with the original. ``failure`` is a reason of LANGUAGE §9: the stage has failed.
     ``refused`` says that a text was had and not accepted. ``remarks`` go to the receipt as they are.
+    ``notes`` are texts to be kept under the stage's id, ``later`` is how they come about, where that is not done yet.
+    ``apart``: each edit (all are covers) is a commit of its own, so that it can be undone alone.
     """
 
     edits: tuple[ViewEdit, ...] = ()
@@ -72,6 +104,9 @@ class Proposal:
     failure: str | None = None
     refused: bool = False
     remarks: Mapping[str, Any] = field(default_factory=dict)
+    notes: tuple[NoteText, ...] = ()
+    later: Later | None = None
+    apart: bool = False
 
 
 NOTHING = Proposal()

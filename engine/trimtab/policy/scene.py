@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from ..conversation.fold import Overlay
 from ..conversation.items import Item, ItemMaker
 from ..conversation.request import Info, Request
-from ..conversation.view import View
+from ..conversation.view import View, deleted_in
 from ..facts import Facts
 from ..tokens.figure import Anchor, figure
 from ..tokens.models import Model
 from .evaluation import NeedsTool, NoValue
+from .history import HOOK_RESULTS
 from .past import Past
 from .refusals import Refusal
 from .stage import Stage
@@ -110,7 +111,7 @@ class Scene:
 
     def figure_of(self, view: View) -> float:
         """The token figure of another view in this run."""
-        now = self.overhead_estimate + view.tokens
+        now = self.overhead_estimate + view.tokens - view.deleted_tokens
         then = self.usage
         anchor = None
         if then is not None:
@@ -260,7 +261,10 @@ class Scene:
         given = self.facts.records(name, self.book.main_field(name))
         if given is not None:
             return list(given)
-        return self.book.records(name)
+        read = self.book.records(name)
+        if read is None and name == HOOK_RESULTS:
+            return self.history.hook_results() or None
+        return read
 
     def protection(self) -> Protection:
         """What the present stage may not choose."""
@@ -269,6 +273,25 @@ class Scene:
     def cuts(self) -> bytearray:
         """Of each place of the view, whether a change may begin or end there."""
         return self.cut_places(self.view)
+
+    def with_history(self, history: Past) -> Scene:
+        """The same scene with another past."""
+        return replace(self, history=history)
+
+    def snapshot(self, book: FactBook) -> Scene:
+        """A scene that stays as it is while the session goes on; ``book`` must be one nobody else reads."""
+        base = View(self.base.items)
+        return replace(
+            self,
+            view=View(self.view.items),
+            base=base,
+            history=self.history.snapshot(base),
+            book=book,
+            infos=dict(self.infos),
+            ceilings=tuple(self.ceilings),
+            chosen=None,
+            _names=dict(self._names),
+        )
 
     def last_response_at(self) -> float | None:
         """Time of the newest assistant message of the transcript, if it has one."""
@@ -294,8 +317,18 @@ RESERVED_VALUES: Mapping[str, Callable[[Scene], float | bool]] = {
 def kept_of(then: UsageThen, view: View, overhead: float) -> float:
     """Estimate of what of a measured request still stands unchanged in the view."""
     measured = then.items
-    if view.items[: len(measured)] == measured:
+    whole = view.items[: len(measured)] == measured
+    deleted = view.deleted_by_serial()
+    if whole and not deleted:
         return then.estimate
-    shown = {id(item) for item in view.items}
-    lost = sum([item.total for item in measured if id(item) not in shown])
+    before = deleted_in(measured)
+    lost = 0
+    if not whole:
+        shown = {id(item) for item in view.items}
+        gone = [item for item in measured if id(item) not in shown]
+        lost = sum([item.total - before.get(item.serial, 0) for item in gone])
+        deleted = {serial: size for serial, size in deleted.items() if serial not in {i.serial for i in gone}}
+    if deleted:
+        known = {item.serial for item in measured}
+        lost += sum(max(0, size - before.get(at, 0)) for at, size in deleted.items() if at in known)
     return max(0.0, then.estimate - lost)

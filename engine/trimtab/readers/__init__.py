@@ -4,13 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from . import detect as _detect
 from .anthropic_json import AnthropicJson
 from .base import HEAD_BYTES, Boundary, Reader, ReadProblem, Recording, Unreadable, regular
 from .claude_code import ClaudeCode
 
-__all__ = ["READERS", "Boundary", "ReadProblem", "Reader", "Recording", "Unreadable", "detect", "read"]
+__all__ = [
+    "READERS",
+    "Boundary",
+    "ReadProblem",
+    "Reader",
+    "Recording",
+    "Unreadable",
+    "detect",
+    "facts_of",
+    "read",
+]
 
 READERS: Mapping[str, Reader] = {reader.name: reader for reader in (ClaudeCode(), AnthropicJson())}
 """All readers by format name, in the order in which they are asked."""
@@ -46,6 +57,19 @@ def read(path: str | Path, *, format: str | None = None) -> Recording:
         raise Unreadable(
             f"cannot be opened: {reason}", "give the path of a session file", str(file)
         ) from error
+
+
+def facts_of(recording: Recording) -> dict[str, Any]:
+    """Keywords of ``Facts`` that a session file tells: its newest time as ``now``, the caller, host facts.
+
+    ``Facts(**facts_of(recording))``; what the host itself knows better goes over it. Of a conversation that was
+    rewound the facts of the abandoned part are among them.
+    """
+    return {
+        "now": recording.meta.get("now"),
+        "caller": str(recording.meta.get("agent") or "main"),
+        **recording.facts,
+    }
 
 
 def _unknown(head: bytes, path: str, names: str) -> Unreadable:

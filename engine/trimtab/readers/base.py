@@ -51,7 +51,8 @@ class Recording:
     ``live`` is the context the next call would have had: what follows the last compaction, its summary first.
     ``history`` is the whole conversation as if no compaction had ever happened, summaries left out; it is the
     same object where there was none. ``meta`` has ``version session cwd branch agent models boundaries now
-    records repeated`` as far as the file tells; ``now`` is its newest time in epoch seconds.
+    records repeated`` as far as the file tells; ``now`` is its newest time in epoch seconds. ``facts`` are
+    the host facts the file ends in, as keywords of ``Facts``; a name that is missing is unknown.
     """
 
     format: str
@@ -60,6 +61,7 @@ class Recording:
     history: Request
     problems: tuple[ReadProblem, ...] = ()
     meta: Mapping[str, Any] = field(default_factory=dict)
+    facts: Mapping[str, Any] = field(default_factory=dict)
 
 
 class Unreadable(ValueError):

@@ -9,6 +9,7 @@ from typing import Any
 
 from ..conversation.request import Request
 from .base import Boundary, ReadProblem, Recording, Unreadable, epoch, head_objects, json_lines, odd_time
+from .claude_code_facts import Gathered
 from .claude_code_order import Assembly, ancestor, preserved_ids, without_rewinds
 from .claude_code_records import (
     ASSISTANT,
@@ -99,7 +100,7 @@ class ClaudeCode:
                 _boundary(entry, history) for entry in entries if entry.kind in (COMPACT, MICRO)
             ),
         }
-        return Recording(self.name, str(path), now_live, whole, tuple(problems), meta)
+        return Recording(self.name, str(path), now_live, whole, tuple(problems), meta, scan.gathered.facts())
 
 
 class _Scan:
@@ -110,6 +111,8 @@ class _Scan:
         self.parents: dict[str, str | None] = {}
         self.repeats: dict[str, int] = {}
         self.entries: list[Entry] = []
+        self.gathered = Gathered()
+        self._aside = Gathered()
         records: Counter[str] = Counter()
         facts: dict[str, str | None] = dict.fromkeys(("version", "sessionId", "cwd", "gitBranch", "agentId"))
         newest: float | None = None
@@ -140,6 +143,7 @@ class _Scan:
                 facts[key] = text_of(record, key) or facts[key]
             if uuid is not None:
                 seen.add(uuid)
+            (self._aside if record.get("isSidechain") is True else self.gathered).take(record)
             if entry is not None:
                 self.entries.append(entry)
         self.meta: dict[str, Any] = {
@@ -160,6 +164,7 @@ class _Scan:
         if any(entry.kind not in (COMPACT, MICRO) for entry in main):
             return main
         self.meta["agent"] = self._agent
+        self.gathered = self._aside
         return self.entries
 
 

@@ -7,13 +7,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..effects import Core
+from ..facts import TOLD
 from ..facts.book import hashable
 from ..policy.maker import Maker
 from ..policy.scene import Scene
 from ..templating import Text, fence, mark
 from ._budget import Budget, Limits
 from ._records import CONTENTS, Content, content_of
-from ._told import Told
+from ._told import Told, told_by_host
 from ._variables import variables
 from ._where import Where
 
@@ -128,7 +129,12 @@ class _Fact:
             known = told.keys
         elif entry.repeat == "delta":
             known = told.present
-        self.due = [(key, record) for key, record in zip(keys, records, strict=True) if key not in known]
+        told_already = told_by_host(scene, records) if entry.repeat != "always" else ()
+        self.due = [
+            (key, record)
+            for key, record in zip(keys, records, strict=True)
+            if key not in known and record.get(TOLD) not in told_already
+        ]
         present = set(keys)
         self.gone = [key for key in told.present if key not in present] if entry.repeat == "delta" else []
         self._contents: dict[int, Content] = {}
@@ -159,7 +165,7 @@ class _Fact:
 
     def _fitted(self, limits: Limits, record: Mapping[str, Any], content: Content) -> dict[str, Any] | None:
         """The record with its content, or with what fits of it; None: it is left out."""
-        item = {name: value for name, value in record.items() if name != "serial"}
+        item = _fields(record)
         too_large = self.entry.too_large
         text = content.text
         if text is not None and (content.cut or not limits.allows(self.scene.count(text), len(text))):
@@ -251,7 +257,12 @@ def _key(record: Mapping[str, Any], main: str) -> Any:
     """What a record is known by: its main field, or all of it where it has none. Plain JSON, and hashable."""
     if record.get(main) is not None:
         return hashable(record[main])
-    return hashable({name: value for name, value in record.items() if name != "serial"})
+    return hashable(_fields(record))
+
+
+def _fields(record: Mapping[str, Any]) -> dict[str, Any]:
+    """What a record says, without what only tells where it stands."""
+    return {name: value for name, value in record.items() if name not in ("serial", TOLD)}
 
 
 def _name(record: Mapping[str, Any], main: str) -> str:

@@ -18,7 +18,7 @@ from ..validity import check, repair
 from ..validity.draft import Draft
 from ..validity.profiles.anthropic import Capabilities, anthropic
 from ._ladder import build_clips, limits_of
-from ._material import Limit, Material, clipped, cut, gather, paired, with_media, without
+from ._material import Entry, Limit, Material, clipped, cut, gather, paired, with_media, without
 from ._range import leading
 from ._transcript import transcript
 
@@ -142,13 +142,21 @@ def _request(scene: Scene, messages: Sequence[Message], material: Material, mode
 
 def _messages(scene: Scene, material: Material, model: str) -> list[Message]:
     """The messages; a list that is no plain prefix any more is made valid for the model again."""
-    entries = material.entries
+    other = model != scene.request.model
+    if other:
+        material = material.with_entries([entry for entry in material.entries if not _about_cache(entry)])
     # Signed thinking holds for its own model only, and of class ``bound`` only over an unchanged prefix.
-    void = model != scene.request.model or (material.changed and scene.model.thinking == "bound")
-    if void and any(entry.item.mask & THINK for entry in entries):
+    void = other or (material.changed and scene.model.thinking == "bound")
+    if void and any(entry.item.mask & THINK for entry in material.entries):
         material = without(scene, material, {"thinking"})
     shown = [entry.message for entry in material.entries]
     return mended(shown, model) if material.changed else shown
+
+
+def _about_cache(entry: Entry) -> bool:
+    """Whether the message only speaks of the server's cache: another model has another, and perhaps no such blocks."""
+    kinds = {block.get("type") for block in entry.blocks}
+    return kinds == {"cache_edits"}
 
 
 class _Shown:

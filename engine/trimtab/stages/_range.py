@@ -41,14 +41,17 @@ class Range:
         return (index for start, stop in self.parts for index in range(start, stop))
 
 
-def find_range(scene: Scene) -> Range:
-    """The stage's range in this view. Raises NoValue."""
+def find_range(scene: Scene, upto: int | None = None, by_request: bool = True) -> Range:
+    """The stage's range in this view; it ends before view item ``upto``, if that is given.
+
+    ``by_request``: a manual request may name its ends. Raises NoValue.
+    """
     view = scene.view
     if not view.items:
         return Range((), reason="the conversation is empty")
     cuts = scene.cuts()
     legal = _legal(scene, cuts)
-    asked = _asked(scene, legal)
+    asked = _asked(scene, legal) if by_request else None
     held: tuple[str, ...]
     if isinstance(asked, str):
         return Range((), reason=asked)
@@ -58,13 +61,16 @@ def find_range(scene: Scene) -> Range:
     else:
         kept = keep_range(scene, scene.stage.keep, scene.stage.cut_at, cuts)
         start, stop, held = kept.start, kept.stop, kept.held_by
-    direction = _direction(start, stop, head, len(view.items))
+    if upto is not None and stop > upto:
+        stop, held = _before(legal, upto), (*held, "the notes end there")
+    wanted = stop
     open_from = open_round(view)
     if stop > open_from:
         stop, held = _before(legal, open_from), (*held, "the open round")
     stop, pending = _without_pending(view, legal, start, stop)
     if pending:
         held = (*held, "a message of the user that nothing was done for yet")
+    direction = _direction(start, max(start, wanted), head, len(view.items))
     parts = _parts(start, stop, cuts, protector(scene))
     reason = None
     if not parts:

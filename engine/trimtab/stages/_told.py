@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from ..conversation.edits import New, Rewrite
-from ..facts import text_of
+from ..facts import TOLD, Record, text_of
 from ..policy.scene import Scene
 
 
@@ -43,6 +43,24 @@ def told_by(scene: Scene, stage: str) -> dict[str, Told]:
         if any(_shown(scene, new) for new in brought):
             for key, what in told.items():
                 found.setdefault(key, Told()).add(what)
+    return found
+
+
+def told_by_host(scene: Scene, records: Iterable[Record]) -> set[str]:
+    """Ids, out of the records' ``told``, of the host's own messages that the view shows as they came."""
+    wanted = {name for record in records if isinstance(name := record.get(TOLD), str)}
+    if not wanted:
+        return wanted
+    view, base = scene.view, scene.base
+    found: set[str] = set()
+    for serial, info in scene.infos.items():
+        if info.id is None or info.id not in wanted:
+            continue
+        shown, original = view.index_of(serial), base.index_of(serial)
+        if shown is None or original is None:
+            continue
+        if view.items[shown].message is base.items[original].message:
+            found.add(info.id)
     return found
 
 

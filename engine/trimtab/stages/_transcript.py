@@ -70,7 +70,7 @@ def _parts(entry: Entry, names: dict[str, str]) -> Iterator[tuple[str, str]]:
             yield f"{word} {name}", _words(block.get("content")) or "(empty)"
         elif is_media(block):
             yield speaker, media_name(block)
-        elif kind != "redacted_thinking":
+        elif kind not in ("redacted_thinking", "cache_edits"):
             yield f"{speaker}: {_on_one_line(kind)}", _other(block)
 
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ..conversation.edits import Spot
@@ -43,6 +43,7 @@ class Recipe:
     writer: Writer | None
     text: Text | None
     notes: str | None = None
+    wait: Quantity | None = None
     sources: tuple[Instruction, ...] = ()
     ground: Ground | None = None
     spans: Quantity | None = None
@@ -64,11 +65,15 @@ class _Made:
 
 @dataclass(slots=True)
 class Work:
-    """One proposal on its way; calls, remarks and notices gather here."""
+    """One proposal on its way; calls, remarks and notices gather here.
+
+    ``ready`` are texts written earlier, by the parts of the view they stand for.
+    """
 
     stage: Recipe
     scene: Scene
     place: Range
+    ready: Mapping[tuple[tuple[int, int], ...], str] | None = None
     wishes: str = ""
     calls: list[ModelCall] = field(default_factory=list)
     remarks: dict[str, Any] = field(default_factory=dict)
@@ -89,10 +94,8 @@ class Work:
 
     def in_spans(self) -> Core[Proposal]:
         """A text for each piece, oldest first, until it fits. Raises TemplateProblem, NoValue."""
-        scene, stage = self.scene, self.stage
-        assert stage.spans is not None
-        rounds = max(1, int(min(stage.spans.value(scene.name), 1e9)))
-        found = pieces(scene, self.place.parts, rounds)
+        scene = self.scene
+        found = self._pieces()
         if not found:
             return Proposal(reason="no piece of the range holds anything new")
         fit, limit, size = scene.stage.fit, math.inf, math.inf
@@ -112,6 +115,8 @@ class Work:
             before = made[-1].text if made else self._before_piece(composer.place)
             one = yield from self._make(composer, before)
             if isinstance(one, Refused):
+                if self.ready is not None and composer is not composers[-1]:
+                    continue
                 if not made:
                     return self._refused(one)
                 # What has been written so far is paid for and stands.
@@ -119,7 +124,14 @@ class Work:
                 break
             made.append(one)
             size -= self._freed(one, fit.unit if fit is not None else "tokens")
-        return (yield from self._proposal(made))
+        return replace((yield from self._proposal(made)), apart=True)
+
+    def _pieces(self) -> list[tuple[int, int]]:
+        if self.ready is not None:
+            return [part for (part,) in self.ready]
+        assert self.stage.spans is not None
+        rounds = max(1, int(min(self.stage.spans.value(self.scene.name), 1e9)))
+        return pieces(self.scene, self.place.parts, rounds)
 
     def _composer(self, place: Range, user: int | None) -> Composer:
         inside = user if user is not None and user in place.indexes() else None
@@ -182,6 +194,8 @@ class Work:
 
     def _write(self, place: Range, previous: str, room: float) -> Core[Written]:
         stage, scene = self.stage, self.scene
+        if self.ready is not None:
+            return self._fitting(self.ready[place.parts], room)
         pending = pending_text(scene)
         if stage.writer is not None:
             task = Task(place.start, place.stop, room, place.direction, previous, self.wishes, pending)
@@ -203,9 +217,13 @@ class Work:
             read = self._reader(place)
             given["facts"] = {name: read(name) for name in given["facts"]}
         text = stage.text.render(given).strip()
-        tokens = scene.count(text)
         if not text:
             return Written(failure=Refused("empty", "the template gives no text"))
+        return self._fitting(text, room)
+
+    def _fitting(self, text: str, room: float) -> Written:
+        """A text that nobody was asked for, if it is small enough."""
+        tokens = self.scene.count(text)
         if tokens >= room:
             return Written(
                 failure=Refused("larger", f"the text has {tokens} tokens; it would have to stay under {room}")

@@ -8,6 +8,7 @@ from typing import Protocol
 
 from ...tokens.media import image_size
 from ..base import Limits, Profile
+from ..cache_edits import CacheEdits
 from ..cache_marks import CacheMarks
 from ..empty import Empty
 from ..ends import Ends
@@ -71,6 +72,7 @@ def anthropic(capabilities: Capabilities, marks_elsewhere: int = 0) -> Profile:
             Pairs(),
             ResultOrder(),
             ServerTools(),
+            CacheEdits(),
             ThinkingPlace(manual=capabilities.thinking == "manual"),
             Ends(prefill=capabilities.prefill),
             SystemPlace(allowed=capabilities.system_messages),

@@ -1,0 +1,184 @@
+"""Somebody else writes to the journal in the middle of a run, an undo, a restore; interrupts come at any line."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.durability.support import (
+    LASTING,
+    Message,
+    body,
+    check_folder,
+    conversation,
+    opened,
+    results_of,
+    run,
+    steps,
+    take,
+)
+
+import trimtab.conversation.lineage
+import trimtab.journal
+import trimtab.revision
+import trimtab.session
+import trimtab.track
+from trimtab.journal import Conflict, DiskJournal
+from trimtab.records import Fail, Record
+
+MESSAGES = conversation()
+UPTO = 23
+"""Messages after which a result is offloaded, three are cleared, and a summary stands."""
+
+
+class Meanwhile:
+    """Appends a record of somebody else's just before each of the next appends."""
+
+    def __init__(self, folder: Path, session: Any, times: int) -> None:
+        self.other = DiskJournal.open(folder, engine="0.1.0")
+        self.left = times
+        self.append = session.journal.append
+        session.journal.append = self
+
+    def __call__(self, records: list[Record]) -> None:
+        if self.left:
+            self.left -= 1
+            self.other.reload()
+            self.other.append([Fail("somebody-else", 1, "error")])
+        self.append(records)
+
+
+@pytest.mark.parametrize("times", [1, 2, 5, 20])
+def test_a_run_outlasts_others_that_write_again_and_again(tmp_path: Path, times: int) -> None:
+    folder = tmp_path / "session"
+    calm = body(run(opened(tmp_path / "calm"), MESSAGES[:UPTO]))
+    session = opened(folder)
+    meanwhile = Meanwhile(folder, session, times)
+    assert body(run(session, MESSAGES[:UPTO])) == calm
+    assert not meanwhile.left
+    check_folder(folder, results_of(MESSAGES))
+
+
+@pytest.mark.parametrize("times", [1, 2, 20])
+@pytest.mark.parametrize("what", ["undo", "restore"])
+def test_taking_back_outlasts_them_too_and_gives_the_same_view(tmp_path: Path, what: str, times: int) -> None:
+    bodies = []
+    for folder in (tmp_path / "calm", tmp_path / "session"):
+        session = opened(folder)
+        run(session, MESSAGES[:UPTO])
+        if folder.name == "session":
+            Meanwhile(folder, session, times)
+        if what == "undo":
+            session.undo("c2")
+        else:
+            session.restore(["call_3_0"])
+        bodies.append(body(run(session, MESSAGES[:UPTO])))
+        assert body(run(opened(folder), MESSAGES[:UPTO])) == bodies[-1]
+        check_folder(folder, results_of(MESSAGES))
+    assert bodies[0] == bodies[1]
+
+
+def test_what_another_process_has_undone_already_cannot_be_undone_again(tmp_path: Path) -> None:
+    session = opened(tmp_path)
+    run(session, MESSAGES[:UPTO])
+    opened(tmp_path).undo("c1")
+    with pytest.raises(LookupError, match="undone already"):
+        session.undo("c1")
+    assert body(run(session, MESSAGES[:UPTO])) == body(run(opened(tmp_path), MESSAGES[:UPTO]))
+
+
+def test_an_endless_competitor_is_told_as_a_conflict_and_nothing_is_half_done(tmp_path: Path) -> None:
+    session = opened(tmp_path)
+    before = body(run(session, MESSAGES[:UPTO]))
+    Meanwhile(tmp_path, session, 10_000)
+    with pytest.raises(Conflict, match="written by somebody else"):
+        session.undo("c1")
+    assert body(run(opened(tmp_path), MESSAGES[:UPTO])) == before
+
+
+TWICE = LASTING.replace('text: "[cleared]"', 'store: cleared, text: "[cleared]"')
+
+
+def test_of_a_block_that_was_stored_twice_the_original_comes_back(tmp_path: Path) -> None:
+    session = opened(tmp_path, TWICE)
+    messages = conversation(3)
+    for size in range(3, 16):
+        if messages[size - 1]["role"] == "user":
+            shown = list(run(session, messages[:size], "tool_result").request.messages)
+            shown = list(run(session, messages[:size]).request.messages)
+    assert shown[2]["content"][0]["content"] == "[cleared]"
+    fed_back: list[Message] = json.loads(json.dumps(shown))
+    host = opened(tmp_path, TWICE)
+    run(host, fed_back)
+    host.restore(["call_0_0"])
+    assert run(host, fed_back).request.messages[2]["content"] == messages[2]["content"]
+
+
+WATCHED = frozenset(
+    str(module.__file__)
+    for module in (
+        trimtab.conversation.lineage,
+        trimtab.journal,
+        trimtab.revision,
+        trimtab.session,
+        trimtab.track,
+    )
+)
+
+
+class Interrupt:
+    """Raises KeyboardInterrupt at the ``point``-th executed line of the watched modules; counts without one."""
+
+    def __init__(self, point: int | None) -> None:
+        self.count, self.point = 0, point
+
+    def __call__(self, frame: Any, event: str, _: object) -> Any:
+        return self.line if frame.f_code.co_filename in WATCHED else None
+
+    def line(self, frame: Any, event: str, _: object) -> Any:
+        if event == "line":
+            self.count += 1
+            if self.count == self.point:
+                raise KeyboardInterrupt
+        return self.line
+
+    def __enter__(self) -> Interrupt:
+        self.before = sys.gettrace()
+        sys.settrace(self)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        sys.settrace(self.before)
+
+
+def interrupted(folder: Path, number: int, point: int | None, expected: list[str | None]) -> int:
+    """The ``number``-th step interrupted, then repeated in the same session, and all that follow; the lines counted."""
+    session = opened(folder)
+    todo = steps(MESSAGES)
+    for step in todo[:number]:
+        take(session, MESSAGES, step)
+    with Interrupt(point) as lines:
+        try:
+            take(session, MESSAGES, todo[number])
+        except KeyboardInterrupt:
+            assert point is not None
+    if session._running:
+        session = opened(folder)  # interrupted while it opened or closed the door
+    for step, body_ in zip(todo[number:], expected[number:], strict=True):
+        assert take(session, MESSAGES, step) == body_, (number, point, step)
+    check_folder(folder, results_of(MESSAGES))
+    return lines.count
+
+
+@pytest.mark.parametrize("number", [4, 14, 17, 24])
+def test_a_session_that_was_interrupted_at_any_line_goes_on(tmp_path: Path, number: int) -> None:
+    session = opened(tmp_path / "whole")
+    expected = [take(session, MESSAGES, step) for step in steps(MESSAGES)]
+    lines = interrupted(tmp_path / "count", number, None, expected)
+    every = max(1, lines // 6)
+    points = {*range(number % every + 1, lines, every), *range(lines - 40, lines, 8)}
+    for point in sorted(points):
+        interrupted(tmp_path / str(point), number, point, expected)
