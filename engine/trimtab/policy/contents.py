@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, TypeAlias
 
 Block: TypeAlias = Mapping[str, Any]
@@ -93,3 +93,16 @@ def bytes_in(text: str) -> int:
 def lines_in(text: str) -> int:
     """Lines of a text; a last one without a line break counts."""
     return text.count("\n") + (1 if text and text[-1] != "\n" else 0)
+
+
+def in_strings(value: Any, change: Callable[[str], str], depth: int = 0) -> Any:
+    """The value with each string in it changed; what lies deeper than ``MAX_DEPTH`` stays as it is."""
+    if isinstance(value, str):
+        return change(value)
+    if depth > MAX_DEPTH:
+        return value
+    if isinstance(value, Mapping):
+        return {key: in_strings(inner, change, depth + 1) for key, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [in_strings(inner, change, depth + 1) for inner in value]
+    return value

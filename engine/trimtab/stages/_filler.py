@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Set
 from typing import Any
 
 from ..conversation.items import RESULT_TOKENS, USE_TOKENS
-from ..policy.contents import MAX_DEPTH, bytes_in
+from ..policy.contents import bytes_in, in_strings
 from ..policy.scene import Scene
 from ..templating import Text
 from ._preview import Cutter, Preview, sizes
@@ -186,7 +186,7 @@ class Filler:
             return filled
 
         before = target.data.get("input")
-        after = _in_strings(before, fill)
+        after = in_strings(before, fill)
         if after == before:
             return None
         chars, tokens, _ = self._scene.maker.measure(after)
@@ -204,18 +204,6 @@ class Filler:
 
 OWN = frozenset({"id", "tool", "block", "file", "size", "head", "tail", "elided", "path", "digest"})
 """The variables of ``replace`` (LANGUAGE §11)."""
-
-
-def _in_strings(value: Any, fill: Callable[[str], str], depth: int = 0) -> Any:
-    if isinstance(value, str):
-        return fill(value)
-    if depth > MAX_DEPTH:
-        return value
-    if isinstance(value, Mapping):
-        return {key: _in_strings(inner, fill, depth + 1) for key, inner in value.items()}
-    if isinstance(value, list | tuple):
-        return [_in_strings(inner, fill, depth + 1) for inner in value]
-    return value
 
 
 def _in_parts(content: Any, fill: Callable[[str], str]) -> Any:

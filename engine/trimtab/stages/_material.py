@@ -11,7 +11,7 @@ from ..conversation.fold import sequence
 from ..conversation.items import MESSAGE_TOKENS, Block, Item, blocks_of, kind_of
 from ..conversation.request import Message
 from ..conversation.view import is_media
-from ..policy.contents import MAX_DEPTH, bytes_in, lines_in, texts
+from ..policy.contents import bytes_in, in_strings, lines_in, texts
 from ..policy.history import RESTORE
 from ..policy.scene import Scene
 from ._preview import head_end, tail_start
@@ -230,7 +230,7 @@ def clipped(scene: Scene, material: Material, limits: Mapping[str, Limit]) -> Ma
             return _field(block, "text", limit, count)
         if kind == "tool_use":
             given = block.get("input")
-            shorter = _strings(given, lambda text: cut(text, limit, count))
+            shorter = in_strings(given, lambda text: cut(text, limit, count))
             return block if shorter == given else {**block, "input": shorter}
         inner = block.get("content")
         if isinstance(inner, list | tuple):
@@ -255,18 +255,6 @@ def _field(block: Mapping[str, Any], name: str, limit: Limit, count: Count) -> M
         return block
     shorter = cut(text, limit, count)
     return block if shorter == text else {**block, name: shorter}
-
-
-def _strings(value: Any, change: Callable[[str], str], depth: int = 0) -> Any:
-    if isinstance(value, str):
-        return change(value)
-    if depth > MAX_DEPTH:
-        return value
-    if isinstance(value, Mapping):
-        return {key: _strings(inner, change, depth + 1) for key, inner in value.items()}
-    if isinstance(value, list | tuple):
-        return [_strings(inner, change, depth + 1) for inner in value]
-    return value
 
 
 def fits(text: str, limit: Limit, count: Count) -> bool:
