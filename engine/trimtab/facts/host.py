@@ -183,7 +183,7 @@ class Facts:
             **declared,
         }
         for name, value in named.items():
-            if inspect.iscoroutinefunction(value):
+            if callable(value) and inspect.iscoroutinefunction(value):
                 raise ValueError(
                     f"the provider of {name!r} is asynchronous; await it before the run and give its value"
                 )
