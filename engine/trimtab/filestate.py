@@ -214,7 +214,11 @@ def cleared_between(before: Scene, after: Scene, compacted: bool = False) -> Cle
 def _lost(item: Item, after: Scene) -> list[str]:
     """The results of a message that it does not show whole any more."""
     index = after.view.index_of(item.serial)
-    shown = {} if index is None else _results(after.view.items[index])
+    new = None if index is None else after.view.items[index]
+    if new is not None and len(item.chars) == len(new.chars) == 1 and item.results == new.results:
+        old, now = (blocks_of(one.message)[0].get("content") for one in (item, new))  # the commonest shape
+        return [] if _whole(old, now) else [item.results[0]]
+    shown = {} if new is None else _results(new)
     return [name for name, content in _results(item).items() if not _whole(content, shown.get(name, _GONE))]
 
 
@@ -231,6 +235,8 @@ def _results(item: Item) -> dict[str, Any]:
 
 def _whole(original: Any, shown: Any) -> bool:
     """Whether a result still says all it did; a mark that a stage put behind it takes nothing away."""
+    if type(original) is str is type(shown):
+        return original in shown
     if shown is _GONE or original == shown:
         return shown is not _GONE
     return text_of(original) in text_of(shown) and _media(original) == _media(shown)
