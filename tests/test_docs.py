@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from trimtab.commands import invoke
 from trimtab.data import data_root
 from trimtab.packs.load import check_text, load
 
@@ -77,6 +78,23 @@ def test_the_python_of_the_readme_runs(tmp_path: Path, monkeypatch: pytest.Monke
         exec(compile(code, "README.md", "exec"), names)
         assert names["outcome"].receipt.totals.commits > 0
         assert names["outcome"].send in (True, False)
+
+
+def test_the_commands_of_the_readme_run_in_their_order(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    session = str(ROOT / "examples" / "session.jsonl")
+    lines = next(block for block in blocks("sh") if "trimtab run SESSION" in block).splitlines()
+    ran = 0
+    for line in lines:
+        words = line.split("#")[0].replace("SESSION", session).split()
+        assert words[0] == "trimtab"
+        if "--summarizer" not in words:
+            assert invoke(words[1:]) == 0, line
+            ran += 1
+    assert ran >= 6
+    assert (tmp_path / "next.json").is_file()
 
 
 def test_the_pack_of_the_readme_has_no_problems() -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from .conversation.request import Request
 from .filestate import Cleared
+from .formats.anthropic import request_body
 from .measuring import first_changed
 from .policy.proposal import Notice
 from .policy.scene import Scene
@@ -38,6 +39,11 @@ class Outcome:
     serials: tuple[int, ...] = field(default=(), repr=False)
     cleared: Cleared = field(default_factory=Cleared)
 
+    @property
+    def body(self) -> dict[str, Any]:
+        """The request as the Messages API takes it: ``client.messages.create(**outcome.body)``."""
+        return request_body(self.request)
+
 
 def moment_text(at: float | None) -> str | None:
     """ISO 8601, UTC, of seconds since 1970."""
@@ -61,7 +67,7 @@ def make_receipt(
     dry: bool,
 ) -> Receipt:
     """The account of a run that has ended."""
-    changed, loss = first_changed(run.bench, after.view)
+    changed, loss = first_changed(run.bench, after.view, staged.factor)
     header = RunHeader(
         n=run.n,
         event=run.event,
@@ -80,6 +86,7 @@ def make_receipt(
         bytes=Change(before.bytes, after.bytes),
         messages=Change(len(before.view.items), len(after.view.items)),
         overhead_tokens=round(after.overhead),
+        beyond_estimate=Change(round(before.beyond_estimate), round(after.beyond_estimate)),
         measured=after.measured,
         factor=round(staged.factor, 4),
         first_changed=changed,

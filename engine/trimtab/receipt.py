@@ -90,12 +90,17 @@ class RunHeader:
 
 @dataclass(frozen=True, slots=True)
 class Totals:
-    """The whole run: tokens and bytes of the request before and after, messages shown, what changed first."""
+    """The whole run: tokens and bytes of the request before and after, messages shown, what changed first.
+
+    ``beyond_estimate``: of the tokens before and after, those a reported usage holds beyond what can be counted
+    in the request: system and tools that a session file does not have, above all.
+    """
 
     tokens: Change
     bytes: Change
     messages: Change
     overhead_tokens: int
+    beyond_estimate: Change
     measured: bool
     factor: float
     first_changed: int | None

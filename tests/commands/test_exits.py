@@ -16,7 +16,7 @@ from trimtab.records import JournalError
 from trimtab.session import InvalidRequest, SessionBusy
 from trimtab.store import StoreError
 
-TOTALS = Totals(Change(9, 9), Change(9, 9), Change(1, 1), 0, True, 1.0, None, 0, 0, 0)
+TOTALS = Totals(Change(9, 9), Change(9, 9), Change(1, 1), 0, Change(0, 0), True, 1.0, None, 0, 0, 0)
 HEADER = RunHeader(1, "before_request", "p@1", "m", None, "0", "estimate", "append", 1, 1)
 
 

@@ -73,7 +73,7 @@ def full() -> Receipt:
     header = RunHeader(
         1, "overflow", "p@1", "m", "2030-01-31T12:00:00Z", "0.1.0", "estimate", "append", 2, 1, True
     )
-    totals = Totals(Change(9, 5), Change(90, 50), Change(2, 1), 3, False, 1.25, 0, 4, 1, 1)
+    totals = Totals(Change(9, 5), Change(90, 50), Change(2, 1), 3, Change(2, 1), False, 1.25, 0, 4, 1, 1)
     return Receipt(
         run=header,
         limits={"auto": 5.0, "open": float("inf"), "none": None},

@@ -39,7 +39,7 @@ def _run(run: RunRecord) -> str:
     if run.add:
         parts.append(f"{plural(len(run.add), 'new message')}")
     if run.estimate is not None:
-        parts.append(f"{number(round(run.estimate))} tokens")
+        parts.append(f"{number(round(run.estimate))} tokens by estimate")
     if run.overflow is not None:
         parts.append(f"refused at {number(round(run.overflow))} tokens")
     parts.append("sent" if run.sent else "not sent")

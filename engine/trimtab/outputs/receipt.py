@@ -137,7 +137,15 @@ def _lines(receipt: Receipt, folder: str | None) -> Iterator[tuple[str, str, str
     )
     overhead = f"system and tools: {number(totals.overhead_tokens)}"
     if not totals.overhead_tokens:
-        overhead = "this request has neither system nor tools; a real one is larger by them"
+        beyond = totals.beyond_estimate
+        overhead = "this request has neither system nor tools; "
+        if beyond.before:
+            overhead += (
+                f"what the last usage measured beyond the messages is {number(beyond.before)} of the tokens before "
+                f"and {number(beyond.after)} of those after"
+            )
+        else:
+            overhead += "a real one is larger by them"
     yield "figure", f"{basis} ({receipt.run.counter} × {totals.factor:g}); {overhead}", ""
     yield "cache", _cache(receipt), ""
     yield "limits", _pairs(receipt.limits), ""

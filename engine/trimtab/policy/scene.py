@@ -119,6 +119,12 @@ class Scene:
         return figure(now, anchor, self.factor)
 
     @property
+    def beyond_estimate(self) -> float:
+        """Of ``tokens``, what the usage measured beyond the estimate; never negative."""
+        now = self.overhead_estimate + self.view.tokens - self.view.deleted_tokens
+        return max(0.0, self.tokens - self.factor * now)
+
+    @property
     def ceiling(self) -> float | None:
         """Tokens below which the view must stay in this run, after what was freed; None: nothing was."""
         return min(
