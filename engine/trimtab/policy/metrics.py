@@ -347,5 +347,5 @@ _ALL = (
 METRICS: Mapping[str, Metric] = {metric.name: metric for metric in _ALL}
 """Every metric by name, in the order of LANGUAGE §7."""
 
-NUMBERS = frozenset(metric.name for metric in _ALL if metric.type == "number")
+NUMBERS: frozenset[str] = frozenset(metric.name for metric in _ALL if metric.type == "number")
 """The metrics an expression may name; those of ``accept`` only there."""

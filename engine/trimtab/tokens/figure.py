@@ -9,7 +9,7 @@ estimate of what came after. Everything replaced: the estimate alone.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -42,14 +42,6 @@ def figure(now: float, anchor: Anchor | None, factor: float) -> float:
         return factor * now
     kept = max(0.0, min(anchor.kept, anchor.then, now))
     return factor * (now - kept) + anchor.usage * kept / anchor.then
-
-
-def learn(pairs: Iterable[tuple[float, float]], default: float) -> float:
-    """The factor from (usage growth, estimate growth) of neighbouring responses with no commit between."""
-    factor = Factor()
-    for usage, estimate in pairs:
-        factor = factor.grown(usage, estimate)
-    return factor.value(default)
 
 
 @dataclass(frozen=True, slots=True)
