@@ -34,9 +34,8 @@ from tests.faults.support import (
 )
 from tests.strategies import PIXEL
 
-from trimtab import ApiError, Engine, Info, ManualRequest, PackError, Usage
+from trimtab import ApiError, Engine, Facts, Info, ManualRequest, PackError, Usage
 from trimtab.summarizers.canned import CannedSummarizer
-from trimtab.tokens.figure import response_usage
 
 NOTHING = HEAD + "stages: []\n"
 AT_SHARE = HEAD + (
@@ -255,10 +254,12 @@ def test_b4_usage_above_the_window_is_no_measure_of_a_request() -> None:
 def test_b4_a_sum_over_several_calls_is_not_taken_for_a_request() -> None:
     part = {"input_tokens": 30_000, "output_tokens": 100}
     raw = {"input_tokens": 120_000, "output_tokens": 400, "iterations": [{"type": "message", **part}] * 4}
-    usage = response_usage(raw, MODEL)
-    assert usage is not None
-    assert usage.prompt == 30_000
-    assert response_usage({"input_tokens": 0, "iterations": [{"type": "compaction", **part}]}, MODEL) is None
+    messages = [*loop(3, 2000), assistant("done"), user("next")]
+    outcome = run(NOTHING, messages, usage=Facts.of({"usage": raw}).usage)
+    assert outcome.receipt.totals.measured
+    assert 30_000 < tokens(outcome) < 30_200
+    raw["iterations"] = [{"type": "compaction", **part}]
+    assert Facts.of({"usage": raw}).usage is None
 
 
 def test_b4_output_tokens_are_not_added_to_the_size() -> None:

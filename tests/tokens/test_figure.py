@@ -140,6 +140,7 @@ def test_sums_over_several_calls_are_not_a_measure() -> None:
     assert (found.prompt, found.model) == (31_005, "m")
     assert response_usage({"input_tokens": 0, "iterations": [calls[1]]}) is None
     assert response_usage({**totals, "iterations": None}) == Usage.of(totals)
+    assert response_usage({**totals, "iterations": [{"type": "message"}]}) is None
     assert response_usage({}) is None
 
 
