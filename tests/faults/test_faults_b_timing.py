@@ -12,8 +12,11 @@ from tests.faults.support import (
     CLEAR,
     HEAD,
     MODEL,
+    NOTHING,
     NOW,
     SUM_UP,
+    TOO_LONG,
+    answer,
     assistant,
     blocks,
     bodies,
@@ -37,7 +40,6 @@ from tests.strategies import PIXEL
 from trimtab import ApiError, Engine, Facts, Info, ManualRequest, PackError, Usage
 from trimtab.summarizers.canned import CannedSummarizer
 
-NOTHING = HEAD + "stages: []\n"
 AT_SHARE = HEAD + (
     "limits: {auto: 0.8 * window}\n"
     "stages:\n"
@@ -402,28 +404,12 @@ def test_b6_a_cool_down_is_a_condition() -> None:
     assert all(later - earlier >= 5 for earlier, later in pairwise(fired))
 
 
-SECTIONS = (
-    "Primary request and intent",
-    "Key technical concepts",
-    "Files and code sections",
-    "Errors and fixes",
-    "Problem solving",
-    "All user messages",
-    "Pending tasks",
-    "Current work",
-    "Optional next step",
-)
-
-
 def test_b6_tool_schemas_above_the_trigger_do_not_make_it_compact_on_every_call() -> None:
-    answer = (
-        "<summary>" + "\n".join(f"{n}. {name}: nothing" for n, name in enumerate(SECTIONS, 1)) + "</summary>"
-    )
     tools = [
         {"name": f"t{n}", "description": "does this and that, with care; " * 400, "input_schema": {}}
         for n in range(3)
     ]
-    writer = CannedSummarizer([answer] * 50)
+    writer = CannedSummarizer([answer()] * 50)
     session = Engine.load("claude-code", models={"*": {"window": 32_000}}, summarizer=writer).session()
     messages = loop(3)
     for number in range(10):
@@ -544,7 +530,7 @@ def test_b8_a_key_in_the_wrong_place_is_an_error() -> None:
 
 
 OVERFLOWS = [
-    "prompt is too long: 210432 tokens > 200000 maximum",
+    TOO_LONG,
     "input length and `max_tokens` exceed context limit: 188059 + 20000 > 200000, decrease input length",
     "This model's maximum context length is 128000 tokens. However, your messages resulted in 130000 tokens.",
     "context_length_exceeded",
