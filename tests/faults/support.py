@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from tests.session.packs import engine_of
-from tests.strict_api import problems
+from tests.strict_api import problems_for
 from tests.validity.support import Message, assistant, call, result, text, user
 
 from trimtab import Engine, Facts, Request
@@ -152,14 +152,7 @@ def asked(question: Question) -> str:
 
 def accepted(outcome: Outcome, model: str = MODEL) -> None:
     """The request as it would go to the API is not refused."""
-    known = lookup(model)
-    bad = problems(
-        list(outcome.request.messages),
-        prefill=known.prefill,
-        system_messages=known.inner_system,
-        thinking=known.thinking,
-        max_images=known.max_images,
-    )
+    bad = problems_for(outcome.request.messages, lookup(model))
     assert not bad, bad
 
 

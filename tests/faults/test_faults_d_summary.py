@@ -35,7 +35,7 @@ from tests.faults.support import (
 from tests.strategies import PIXEL
 from tests.validity.support import thinking
 
-from trimtab import ManualRequest
+from trimtab import Engine, ManualRequest
 from trimtab.summarizers.canned import CannedSummarizer
 
 # --- D1 the request for the summary is too long
@@ -64,14 +64,19 @@ def test_d1_what_the_ladder_left_out_is_reported_and_not_taken_for_summarized() 
     assert "remove" in told or "unread" in told or "left_out" in told or "rung" in told, told
 
 
-def test_d1_a_request_that_cannot_fit_the_writers_window_is_not_sent() -> None:
-    engine = engine_of(writes(), summarizer=CannedSummarizer([GOOD]), models={"*": {"window": 6000}})
+def does_not_fit(engine: Engine) -> None:
+    """The stage fails because its writer's window is too small, and nothing is changed."""
     outcome = run(engine, loop(12, 3000))
     report = outcome.receipt.stage("sum-up")
     assert report is not None
     assert report.verdict == "failed"
     assert report.remarks["failure"] == "too_long"
     assert shown(outcome) == loop(12, 3000)
+
+
+def test_d1_a_request_that_cannot_fit_the_writers_window_is_not_sent() -> None:
+    engine = engine_of(writes(), summarizer=CannedSummarizer([GOOD]), models={"*": {"window": 6000}})
+    does_not_fit(engine)
 
 
 def test_d1_another_writer_has_the_window_that_the_host_says_it_has() -> None:
@@ -80,12 +85,7 @@ def test_d1_another_writer_has_the_window_that_the_host_says_it_has() -> None:
         summarizer=CannedSummarizer([GOOD]),
         models={"small-writer": {"window": 3000, "max_output": 500}},
     )
-    outcome = run(engine, loop(12, 3000))
-    report = outcome.receipt.stage("sum-up")
-    assert report is not None
-    assert report.verdict == "failed"
-    assert report.remarks["failure"] == "too_long"
-    assert shown(outcome) == loop(12, 3000)
+    does_not_fit(engine)
 
 
 def test_d1_a_dead_end_of_the_writer_is_no_dead_end_of_the_conversation() -> None:
