@@ -6,6 +6,8 @@ from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from tests.strategies import PIXEL
+
 from trimtab.conversation.edits import Commit
 from trimtab.conversation.fold import ItemBuilder, Overlay, fold
 from trimtab.conversation.items import Item, ItemMaker, blocks_of
@@ -399,12 +401,14 @@ def bash(id: str, command: str, output: Any) -> list[Message]:
     return [calls((id, "Bash", {"command": command})), results((id, output))]
 
 
-PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+def work(*names: str, size: int = 60) -> list[Message]:
+    """Rounds of Bash with these ids, their outputs three times so many words long."""
+    return [message for name in names for message in bash(name, f"run {name}", "line of output " * size)]
 
 
 def image() -> dict[str, Any]:
     """An image block of one pixel."""
-    return {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": PNG}}
+    return {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": PIXEL}}
 
 
 def words(message: Message) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import json
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -11,18 +10,18 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.faults.support import answer, bodies
+from tests.session.packs import SHIPPED, TINY
 from tests.strategies import broken, conversations, with_loose_ends
-from tests.strict_api import problems
+from tests.strict_api import problems_for
 
 from trimtab import Engine, Facts, ManualRequest, Pack, PackError, Request, StageFailed
-from trimtab.outcome import Outcome
-from trimtab.packs.load import check, list_packs
+from trimtab.packs.load import check
 from trimtab.policy.stage import EVENTS
 from trimtab.session import Session
 from trimtab.summarizers.canned import CannedSummarizer
 from trimtab.tokens.models import lookup
 
-SHIPPED = [shipped.name for shipped in list_packs()]
 DRAFTS = (
     "anthropic-api",
     "claude-code",
@@ -39,10 +38,6 @@ DRAFTS = (
     "swe-agent",
 )
 MODELS = ("claude-sonnet-4-5", "claude-opus-4-6", "claude-opus-5-5", "some-unknown-model")
-ANSWER = "<summary>" + "\n".join(f"{n}. Section {n}: nothing" for n in range(1, 10)) + "</summary>"
-SMALL = {"*": {"window": 900.0, "max_output": 100.0}}
-"""So small that conversations of a dozen messages are due for everything a pack can do."""
-
 UNMENDABLE = {1: "invalid-shape", 19: "invalid-system_place"}
 """Rules of the API that no repair can satisfy, with the problem that says so."""
 
@@ -56,13 +51,9 @@ def engine(pack: str, writes: bool) -> Engine:
     report = check(pack if pack in SHIPPED else Path(pack), missing_templates=True)
     if report.pack is None:
         raise PackError(report.problems)
-    summarizer = CannedSummarizer([ANSWER] * 100_000) if writes else None
+    summarizer = CannedSummarizer([answer()] * 100_000) if writes else None
     found: Pack = report.pack
-    return Engine(found, models=SMALL, summarizer=summarizer)
-
-
-def body(outcome: Outcome) -> str:
-    return json.dumps([outcome.request.system, list(outcome.request.messages)])
+    return Engine(found, models=TINY, summarizer=summarizer)
 
 
 def facts(event: str, step: int) -> Facts:
@@ -80,7 +71,7 @@ def play(pack: str, messages: list[dict[str, Any]], events: list[str], model: st
     """The conversation in ever longer pieces, one event each, then once more before a request; all requests checked."""
     session: Session = engine(pack, writes).session()
     known = lookup(model)
-    bodies: list[str] = []
+    sent: list[str] = []
     size = 0
     progress = False
     for step, event in enumerate([*events, "before_request", "before_request"]):
@@ -96,26 +87,20 @@ def play(pack: str, messages: list[dict[str, Any]], events: list[str], model: st
             outcome = session.run(request, event, facts(event, min(step, len(events))))
         except StageFailed:
             assert any(stage.on_failure == "raise" for stage in session.engine.pack.stages)
-            bodies.append("raised")
+            sent.append("raised")
             continue
         assert given == before, "the input was changed"
         if event in ("before_request", "overflow") and outcome.send:
-            bad = problems(
-                list(outcome.request.messages),
-                prefill=known.prefill,
-                system_messages=known.inner_system,
-                thinking=known.thinking,
-                max_images=known.max_images,
-            )
+            bad = problems_for(outcome.request.messages, known)
             # What a host's list breaks and no rule can mend is passed on, and said.
             told = {problem.code for problem in outcome.problems}
             left = [one for one in bad if UNMENDABLE.get(one.rule) not in told]
             assert not left, (pack, event, left)
-        bodies.append(body(outcome))
+        sent.append(bodies(outcome))
         totals = outcome.receipt.totals
         progress = totals.tokens.after < totals.tokens.before
-    assert bodies[-1] == bodies[-2] or progress, "the second run neither rests nor progresses"
-    return bodies
+    assert sent[-1] == sent[-2] or progress, "the second run neither rests nor progresses"
+    return sent
 
 
 def check_pack(

@@ -409,6 +409,7 @@ def test_facts_are_read_from_plain_data() -> None:
         }
     )
     assert facts.usage == Usage(input=5, output=2)
+    assert Facts.of({"usage": {"input_tokens": 0}}).usage is None
     assert facts.error == ApiError("prompt is too long", 400)
     assert facts.request == ManualRequest(name="snip", messages=(3, "id"), from_=4)
     assert facts.records("plan") == [{"text": "p"}]

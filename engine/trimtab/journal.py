@@ -179,7 +179,7 @@ class DiskJournal:
                 self._take(data)
                 if self._write and len(data) > self._end:
                     os.ftruncate(fd, self._end)
-        except BaseException:
+        except BaseException:  # also an interrupt: a file read halfway must not be written to
             self.close()
             raise
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from .conversation.digest import digest
 from .conversation.edits import Commit, Edit, Mark, Rewrite, Splice, Spot
-from .conversation.fold import Overlay, fold, sequence
+from .conversation.fold import Overlay, fold
 from .conversation.view import View
 from .journal import Conflict, JournalError
 from .policy.history import RESTORE
@@ -74,9 +74,8 @@ def restored(session: Session, wanted: Sequence[Spot | tuple[int, int] | str]) -
 
     def make() -> tuple[Commit, Record]:
         history = session.track.history
-        number = sequence(history.commits[-1]) + 1 if history.commits else 1
         edits = _originals(session, spots, baked)
-        commit = Commit(f"c{number}", RESTORE, history.next_run(), edits)
+        commit = Commit(history.next_commit(), RESTORE, history.next_run(), edits)
         if session.journal.path is not None:
             commit = replace(commit, results=_results(session, commit))
         return commit, commit

@@ -167,7 +167,7 @@ def _write_once(folder: Folder, file: str, data: bytes) -> None:
         with os.fdopen(os.open(aside, flags, 0o600, dir_fd=folder.fd), "wb") as out:
             out.write(data)
         os.replace(aside, folder.at(file), src_dir_fd=folder.fd, dst_dir_fd=folder.fd)
-    except BaseException:
+    except BaseException:  # an interrupt leaves nothing lying about either
         with contextlib.suppress(OSError):
             os.unlink(aside, dir_fd=folder.fd)
         raise

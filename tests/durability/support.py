@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import stat
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from jsonschema import Draft7Validator
+from tests.faults.support import bodies as body
 from tests.session.packs import pack_of
 from tests.strict_api import problems
 
@@ -88,6 +89,10 @@ def steps(messages: Sequence[Message]) -> list[Step]:
     return out
 
 
+MESSAGES = conversation()
+STEPS = steps(MESSAGES)
+
+
 @cache
 def engine_for(folder: Path, pack: str = LASTING) -> Engine:
     return Engine(pack_of(pack), store=FolderStore(folder, seen_as=SEEN_AS))
@@ -103,10 +108,6 @@ def run(session: Session, messages: Sequence[Message], event: str = "before_requ
     if event == "before_request":
         assert not problems(list(outcome.request.messages), prefill=False)
     return outcome
-
-
-def body(outcome: Outcome) -> str:
-    return json.dumps([outcome.request.system, list(outcome.request.messages)])
 
 
 def take(session: Session, messages: Sequence[Message], step: Step) -> str | None:
@@ -142,6 +143,23 @@ def undisturbed(
         bodies.append(take(session, messages, step))
         ends.append(path.stat().st_size)
     return Undisturbed(bodies, ends, path.read_bytes(), stored_files(folder))
+
+
+class Lines:
+    """A trace function that counts lines of ``watched`` files; before the ``point``-th (from 0) it calls ``then``."""
+
+    def __init__(self, watched: frozenset[str], point: int | None, then: Callable[[], object]) -> None:
+        self.count, self.watched, self.point, self.then = 0, watched, point, then
+
+    def __call__(self, frame: Any, event: str, _: object) -> Any:
+        return self.line if frame.f_code.co_filename in self.watched else None
+
+    def line(self, frame: Any, event: str, _: object) -> Any:
+        if event == "line":
+            if self.count == self.point:
+                self.then()
+            self.count += 1
+        return self.line
 
 
 # --- what must hold on disk

@@ -11,30 +11,21 @@ from typing import Any
 
 import pytest
 from tests.durability.support import (
+    MESSAGES,
+    STEPS,
     Undisturbed,
     check_folder,
-    conversation,
     opened,
     results_of,
-    steps,
     stored_files,
     take,
-    undisturbed,
 )
 
 from trimtab import commands
 
-MESSAGES = conversation()
-STEPS = steps(MESSAGES)
-
 
 def full(*_: object, **__: object) -> Any:
     raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-
-
-@pytest.fixture(scope="module")
-def whole(tmp_path_factory: pytest.TempPathFactory) -> Undisturbed:
-    return undisturbed(tmp_path_factory.mktemp("whole") / "session", MESSAGES, STEPS)
 
 
 def test_every_write_of_the_journal_may_fail_once(

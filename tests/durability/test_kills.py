@@ -13,15 +13,14 @@ from typing import Any
 
 import pytest
 from tests.durability.support import (
+    MESSAGES,
+    STEPS,
     Undisturbed,
     check_folder,
-    conversation,
     opened,
     results_of,
-    steps,
     stored_files,
     take,
-    undisturbed,
 )
 
 pytestmark = pytest.mark.skipif(
@@ -31,9 +30,6 @@ pytestmark = pytest.mark.skipif(
 MODES = ("line", "byte", "call", "time")
 FEW, MANY = 10, 100
 """Points for each way to die."""
-
-MESSAGES = conversation()
-STEPS = steps(MESSAGES)
 
 
 class Nursery:
@@ -63,11 +59,6 @@ def nursery() -> Iterator[Nursery]:
     yield nursery
     nursery.close()
     assert nursery.process.returncode == 0
-
-
-@pytest.fixture(scope="module")
-def whole(tmp_path_factory: pytest.TempPathFactory) -> Undisturbed:
-    return undisturbed(tmp_path_factory.mktemp("whole") / "session", MESSAGES, STEPS)
 
 
 def check_after(folder: Path, done: int, whole: Undisturbed) -> str:

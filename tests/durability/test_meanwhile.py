@@ -5,11 +5,14 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import pytest
 from tests.durability.support import (
     LASTING,
+    MESSAGES,
+    STEPS,
+    Lines,
     Message,
     body,
     check_folder,
@@ -17,7 +20,6 @@ from tests.durability.support import (
     opened,
     results_of,
     run,
-    steps,
     take,
 )
 
@@ -29,7 +31,6 @@ import trimtab.track
 from trimtab.journal import Conflict, DiskJournal
 from trimtab.records import Fail, Record
 
-MESSAGES = conversation()
 UPTO = 23
 """Messages after which a result is offloaded, three are cleared, and a summary stands."""
 
@@ -129,45 +130,26 @@ WATCHED = frozenset(
 )
 
 
-class Interrupt:
-    """Raises KeyboardInterrupt at the ``point``-th executed line of the watched modules; counts without one."""
-
-    def __init__(self, point: int | None) -> None:
-        self.count, self.point = 0, point
-
-    def __call__(self, frame: Any, event: str, _: object) -> Any:
-        return self.line if frame.f_code.co_filename in WATCHED else None
-
-    def line(self, frame: Any, event: str, _: object) -> Any:
-        if event == "line":
-            self.count += 1
-            if self.count == self.point:
-                raise KeyboardInterrupt
-        return self.line
-
-    def __enter__(self) -> Interrupt:
-        self.before = sys.gettrace()
-        sys.settrace(self)
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        sys.settrace(self.before)
+def interrupt() -> NoReturn:
+    raise KeyboardInterrupt
 
 
 def interrupted(folder: Path, number: int, point: int | None, expected: list[str | None]) -> int:
     """The ``number``-th step interrupted, then repeated in the same session, and all that follow; the lines counted."""
     session = opened(folder)
-    todo = steps(MESSAGES)
-    for step in todo[:number]:
+    for step in STEPS[:number]:
         take(session, MESSAGES, step)
-    with Interrupt(point) as lines:
-        try:
-            take(session, MESSAGES, todo[number])
-        except KeyboardInterrupt:
-            assert point is not None
+    lines, before = Lines(WATCHED, point, interrupt), sys.gettrace()
+    sys.settrace(lines)
+    try:
+        take(session, MESSAGES, STEPS[number])
+    except KeyboardInterrupt:
+        assert point is not None
+    finally:
+        sys.settrace(before)
     if session._running:
         session = opened(folder)  # interrupted while it opened or closed the door
-    for step, body_ in zip(todo[number:], expected[number:], strict=True):
+    for step, body_ in zip(STEPS[number:], expected[number:], strict=True):
         assert take(session, MESSAGES, step) == body_, (number, point, step)
     check_folder(folder, results_of(MESSAGES))
     return lines.count
@@ -176,7 +158,7 @@ def interrupted(folder: Path, number: int, point: int | None, expected: list[str
 @pytest.mark.parametrize("number", [4, 14, 17, 24])
 def test_a_session_that_was_interrupted_at_any_line_goes_on(tmp_path: Path, number: int) -> None:
     session = opened(tmp_path / "whole")
-    expected = [take(session, MESSAGES, step) for step in steps(MESSAGES)]
+    expected = [take(session, MESSAGES, step) for step in STEPS]
     lines = interrupted(tmp_path / "count", number, None, expected)
     every = max(1, lines // 6)
     points = {*range(number % every + 1, lines, every), *range(lines - 40, lines, 8)}

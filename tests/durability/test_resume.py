@@ -12,18 +12,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.durability.support import SEEN_AS, Message, check_folder
+from tests.faults.support import answer
+from tests.session.packs import SHIPPED, TINY
 from tests.strategies import conversations, with_loose_ends
 
 from trimtab import Engine, Facts, ManualRequest, Pack, Request
-from trimtab.packs.load import list_packs, load
+from trimtab.packs.load import load
 from trimtab.policy.stage import EVENTS
 from trimtab.store import FolderStore
 from trimtab.summarizers.canned import CannedSummarizer
 
-SHIPPED = [shipped.name for shipped in list_packs()]
 MODELS = ("claude-sonnet-4-5", "claude-opus-5-5")
-ANSWER = "<summary>" + "\n".join(f"{n}. Section {n}: nothing" for n in range(1, 10)) + "</summary>"
-SMALL = {"*": {"window": 900.0, "max_output": 100.0}}
 
 
 @cache
@@ -34,8 +33,8 @@ def pack_named(name: str) -> Pack:
 def engine(pack: str, folder: Path) -> Engine:
     return Engine(
         pack_named(pack),
-        models=SMALL,
-        summarizer=CannedSummarizer([ANSWER] * 1000),
+        models=TINY,
+        summarizer=CannedSummarizer([answer()] * 1000),
         store=FolderStore(folder, seen_as=SEEN_AS),
     )
 

@@ -22,7 +22,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NoReturn
 
-from tests.durability.support import conversation, opened, steps, take
+from tests.durability.support import MESSAGES, STEPS, Lines, opened, take
 
 import trimtab.conversation.lineage
 import trimtab.files
@@ -51,23 +51,6 @@ _write = os.write
 def die() -> NoReturn:
     os.kill(os.getpid(), signal.SIGKILL)
     raise AssertionError("nobody survives that")
-
-
-class Lines:
-    """Counts executed lines of the watched modules."""
-
-    def __init__(self, point: int | None) -> None:
-        self.count, self.point = 0, point
-
-    def __call__(self, frame: Any, event: str, _: object) -> Any:
-        return self.line if frame.f_code.co_filename in WATCHED else None
-
-    def line(self, frame: Any, event: str, _: object) -> Any:
-        if event == "line":
-            if self.count == self.point:
-                die()
-            self.count += 1
-        return self.line
 
 
 class Bytes:
@@ -128,18 +111,17 @@ class Calls:
 
 def play(folder: Path, mode: str, point: int | None, report: int) -> None:
     """The whole conversation; after each step a byte goes to ``report``, at the end what was counted."""
-    messages = conversation()
     counter: Lines | Bytes | Calls | None = None
     if mode == "line":
-        counter = Lines(point)
+        counter = Lines(WATCHED, point, die)
         sys.settrace(counter)
     elif mode == "byte":
         counter = Bytes(point)
     elif mode == "call":
         counter = Calls(point)
     session = opened(folder)
-    for step in steps(messages):
-        take(session, messages, step)
+    for step in STEPS:
+        take(session, MESSAGES, step)
         _write(report, b".")
     sys.settrace(None)
     _write(report, str(counter.count if counter else 0).encode())

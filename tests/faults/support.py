@@ -8,14 +8,15 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from tests.session.packs import engine_of
-from tests.strict_api import problems
+from tests.strict_api import problems_for
+from tests.validity.support import Message, assistant, call, result, text, user
 
 from trimtab import Engine, Facts, Request
+from trimtab.effects import Question
 from trimtab.outcome import Outcome
 from trimtab.session import Session
+from trimtab.summarizers.canned import CannedSummarizer
 from trimtab.tokens.models import lookup
-
-Message = dict[str, Any]
 
 MODEL = "claude-sonnet-4-5"
 """200,000 tokens, thinking of the older kind, a prefilled answer is taken."""
@@ -24,6 +25,10 @@ BOUND = "claude-opus-5-5"
 NOW = 1_700_000_000.0
 HEAD = "format: 1\nname: small\nversion: 1.0.0\n"
 
+TOO_LONG = "prompt is too long: 210432 tokens > 200000 maximum"
+"""What the API says of a request over the window."""
+
+NOTHING = HEAD + "stages: []\n"
 CLEAR = HEAD + (
     "stages:\n"
     "  - {id: clear, kind: replace, select: {blocks: [tool_result], size: {chars: {above: 30}}},\n"
@@ -35,6 +40,26 @@ SUM_UP = HEAD + (
     "manual: {}},\n"
     "     keep: {newest: {rounds: 2}}, text: 'What was done: a great deal.'}\n"
 )
+GOOD = "The leak was looked for in twelve files. It is in the pool, which never closes what it opens."
+"""A summary that a model might write."""
+SECTIONS = (
+    "Primary request and intent",
+    "Key technical concepts",
+    "Files and code sections",
+    "Errors and fixes",
+    "Problem solving",
+    "All user messages",
+    "Pending tasks",
+    "Current work",
+    "Optional next step",
+)
+"""What the shipped pack asks a summary for."""
+
+
+def answer(body: str = "the pool never closes what it opens", sections: Sequence[str] = SECTIONS) -> str:
+    """A model's answer as the shipped prompt asks for it: a scratch part, then the sections."""
+    lines = "\n".join(f"{number}. {name}: {body}" for number, name in enumerate(sections, 1))
+    return f"<analysis>\nscratch thoughts about the pool\n</analysis>\n<summary>\n{lines}\n</summary>"
 
 
 def stages(*lines: str, top: str = "") -> str:
@@ -42,35 +67,18 @@ def stages(*lines: str, top: str = "") -> str:
     return HEAD + top + "stages:\n" + "".join(f"  - {line}\n" for line in lines)
 
 
+def writes(more: str = "", **keys: Any) -> str:
+    """A pack whose one stage has a model write; ``more`` are further keys of it."""
+    at = keys.get("at", "{before_request: {tokens: {at_least: 2000}}, overflow: {}, manual: {}}")
+    keep = keys.get("keep", "keep: {newest: {rounds: 1}}, ")
+    return HEAD + (
+        "stages:\n"
+        f"  - {{id: sum-up, kind: summarize, at: {at}, {keep}prompt: summary/nine-sections.md.j2, "
+        f"retries: 0{more}}}\n"
+    )
+
+
 # --- messages
-
-
-def user(*content: Any) -> Message:
-    return {"role": "user", "content": _content(content)}
-
-
-def assistant(*content: Any) -> Message:
-    return {"role": "assistant", "content": _content(content)}
-
-
-def _content(given: tuple[Any, ...]) -> Any:
-    return given[0] if len(given) == 1 and isinstance(given[0], str) else list(given)
-
-
-def text(words: str) -> Message:
-    return {"type": "text", "text": words}
-
-
-def call(name: str, tool: str = "Read", /, **given: Any) -> Message:
-    return {"type": "tool_use", "id": name, "name": tool, "input": given}
-
-
-def result(name: str, content: Any = "ok", **more: Any) -> Message:
-    return {"type": "tool_result", "tool_use_id": name, "content": content, **more}
-
-
-def thinking(words: str = "hm", signature: str = "signed") -> Message:
-    return {"type": "thinking", "thinking": words, "signature": signature}
 
 
 def image(data: str) -> Message:
@@ -124,16 +132,27 @@ def run(
     return outcome
 
 
+def written(pack: str, messages: list[Message], *answers: Any, **more: Any) -> tuple[Any, list[Question]]:
+    """A run with a writer that gives these answers, and what it was asked."""
+    writer = CannedSummarizer(answers or [GOOD])
+    return run(engine_of(pack, summarizer=writer), messages, **more), writer.asked
+
+
+def asked(question: Question) -> str:
+    """All that the writer is told."""
+    given = question.request
+    parts = [
+        question.prompt,
+        question.system,
+        list(given.messages) if given else [],
+        given.system if given else "",
+    ]
+    return json.dumps(parts, ensure_ascii=False)
+
+
 def accepted(outcome: Outcome, model: str = MODEL) -> None:
     """The request as it would go to the API is not refused."""
-    known = lookup(model)
-    bad = problems(
-        list(outcome.request.messages),
-        prefill=known.prefill,
-        system_messages=known.inner_system,
-        thinking=known.thinking,
-        max_images=known.max_images,
-    )
+    bad = problems_for(outcome.request.messages, lookup(model))
     assert not bad, bad
 
 
@@ -167,6 +186,12 @@ def verdict(outcome: Outcome, stage: str) -> str:
     report = outcome.receipt.stage(stage)
     assert report is not None, f"no stage {stage} in the receipt"
     return report.verdict
+
+
+def texts_of(outcome: Outcome, role: str = "user") -> list[str]:
+    """The texts of one role's messages, in order."""
+    messages = [message for message in shown(outcome) if message["role"] == role]
+    return [block["text"] for block in every_block(messages) if block["type"] == "text"]
 
 
 def codes(outcome: Outcome) -> list[str]:

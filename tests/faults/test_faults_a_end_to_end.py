@@ -8,8 +8,8 @@ import pytest
 from tests.faults.support import (
     BOUND,
     CLEAR,
-    HEAD,
     MODEL,
+    NOTHING,
     SUM_UP,
     accepted,
     assistant,
@@ -27,14 +27,13 @@ from tests.faults.support import (
     shown,
     stages,
     text,
-    thinking,
     user,
     verdict,
 )
+from tests.validity.support import thinking
 
 from trimtab.validity.pairs import INTERRUPTED
 
-NOTHING = HEAD + "stages: []\n"
 KEEP_ONE = stages(
     "{id: cut, kind: drop, select: {origins: [assistant, tool]}, keep: {newest: {messages: 1}}}",
 )

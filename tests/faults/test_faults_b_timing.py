@@ -12,8 +12,11 @@ from tests.faults.support import (
     CLEAR,
     HEAD,
     MODEL,
+    NOTHING,
     NOW,
     SUM_UP,
+    TOO_LONG,
+    answer,
     assistant,
     blocks,
     bodies,
@@ -34,11 +37,9 @@ from tests.faults.support import (
 )
 from tests.strategies import PIXEL
 
-from trimtab import ApiError, Engine, Info, ManualRequest, PackError, Usage
+from trimtab import ApiError, Engine, Facts, Info, ManualRequest, PackError, Usage
 from trimtab.summarizers.canned import CannedSummarizer
-from trimtab.tokens.figure import response_usage
 
-NOTHING = HEAD + "stages: []\n"
 AT_SHARE = HEAD + (
     "limits: {auto: 0.8 * window}\n"
     "stages:\n"
@@ -255,10 +256,12 @@ def test_b4_usage_above_the_window_is_no_measure_of_a_request() -> None:
 def test_b4_a_sum_over_several_calls_is_not_taken_for_a_request() -> None:
     part = {"input_tokens": 30_000, "output_tokens": 100}
     raw = {"input_tokens": 120_000, "output_tokens": 400, "iterations": [{"type": "message", **part}] * 4}
-    usage = response_usage(raw, MODEL)
-    assert usage is not None
-    assert usage.prompt == 30_000
-    assert response_usage({"input_tokens": 0, "iterations": [{"type": "compaction", **part}]}, MODEL) is None
+    messages = [*loop(3, 2000), assistant("done"), user("next")]
+    outcome = run(NOTHING, messages, usage=Facts.of({"usage": raw}).usage)
+    assert outcome.receipt.totals.measured
+    assert 30_000 < tokens(outcome) < 30_200
+    raw["iterations"] = [{"type": "compaction", **part}]
+    assert Facts.of({"usage": raw}).usage is None
 
 
 def test_b4_output_tokens_are_not_added_to_the_size() -> None:
@@ -401,28 +404,12 @@ def test_b6_a_cool_down_is_a_condition() -> None:
     assert all(later - earlier >= 5 for earlier, later in pairwise(fired))
 
 
-SECTIONS = (
-    "Primary request and intent",
-    "Key technical concepts",
-    "Files and code sections",
-    "Errors and fixes",
-    "Problem solving",
-    "All user messages",
-    "Pending tasks",
-    "Current work",
-    "Optional next step",
-)
-
-
 def test_b6_tool_schemas_above_the_trigger_do_not_make_it_compact_on_every_call() -> None:
-    answer = (
-        "<summary>" + "\n".join(f"{n}. {name}: nothing" for n, name in enumerate(SECTIONS, 1)) + "</summary>"
-    )
     tools = [
         {"name": f"t{n}", "description": "does this and that, with care; " * 400, "input_schema": {}}
         for n in range(3)
     ]
-    writer = CannedSummarizer([answer] * 50)
+    writer = CannedSummarizer([answer()] * 50)
     session = Engine.load("claude-code", models={"*": {"window": 32_000}}, summarizer=writer).session()
     messages = loop(3)
     for number in range(10):
@@ -543,7 +530,7 @@ def test_b8_a_key_in_the_wrong_place_is_an_error() -> None:
 
 
 OVERFLOWS = [
-    "prompt is too long: 210432 tokens > 200000 maximum",
+    TOO_LONG,
     "input length and `max_tokens` exceed context limit: 188059 + 20000 > 200000, decrease input length",
     "This model's maximum context length is 128000 tokens. However, your messages resulted in 130000 tokens.",
     "context_length_exceeded",

@@ -14,6 +14,7 @@ from tests.faults.support import (
     HEAD,
     MODEL,
     SUM_UP,
+    TOO_LONG,
     accepted,
     assistant,
     blocks,
@@ -38,7 +39,7 @@ from tests.faults.support import (
 from tests.strategies import PIXEL
 
 from trimtab import ApiError, Engine
-from trimtab.store import FolderStore
+from trimtab.store import FolderStore, MemoryStore
 from trimtab.summarizers.canned import CannedSummarizer
 
 OFFLOAD = stages(
@@ -46,7 +47,6 @@ OFFLOAD = stages(
     " select: {blocks: [tool_result], size: {chars: {above: 1000}}}, preview: {head: {bytes: 200}},"
     ' text: "Too long; the whole of it: {{ path }}\\n{{ head }}"}'
 )
-TOO_LONG = "prompt is too long: 210432 tokens > 200000 maximum"
 
 
 # --- C1 one message too big
@@ -427,25 +427,13 @@ def test_c6_reading_a_stored_file_back_is_not_stored_again(tmp_path: Path, tool:
 
 
 def test_c6_a_write_that_fails_loses_nothing_and_is_tried_again() -> None:
-    class Moody:
-        def __init__(self) -> None:
-            self.broken = True
-            self.texts: dict[str, str] = {}
+    class Moody(MemoryStore):
+        broken = True
 
-        def put(self, name: str, words: str) -> str:
+        def put(self, name: str, text: str) -> str:
             if self.broken:
                 raise OSError("disk full")
-            self.texts[name] = words
-            return name
-
-        def place(self, name: str) -> str:
-            return name
-
-        def get(self, name: str) -> str | None:
-            return self.texts.get(name)
-
-        def has(self, name: str) -> bool:
-            return name in self.texts
+            return super().put(name, text)
 
     store = Moody()
     session = engine_of(OFFLOAD, store=store).session()

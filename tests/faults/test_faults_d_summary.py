@@ -8,9 +8,11 @@ from typing import Any
 
 import pytest
 from tests.faults.support import (
-    HEAD,
+    GOOD,
     MODEL,
+    TOO_LONG,
     Message,
+    asked,
     assistant,
     bodies,
     call,
@@ -24,47 +26,17 @@ from tests.faults.support import (
     shown,
     small_claude,
     text,
-    thinking,
     user,
     verdict,
     words,
+    writes,
+    written,
 )
 from tests.strategies import PIXEL
+from tests.validity.support import thinking
 
-from trimtab import ManualRequest
-from trimtab.effects import Question
+from trimtab import Engine, ManualRequest
 from trimtab.summarizers.canned import CannedSummarizer
-
-GOOD = "The leak was looked for in twelve files. It is in the pool, which never closes what it opens."
-
-
-def writes(more: str = "", **keys: Any) -> str:
-    """A pack whose one stage has a model write; ``more`` are further keys of it."""
-    at = keys.get("at", "{before_request: {tokens: {at_least: 2000}}, overflow: {}, manual: {}}")
-    keep = keys.get("keep", "keep: {newest: {rounds: 1}}, ")
-    return HEAD + (
-        "stages:\n"
-        f"  - {{id: sum-up, kind: summarize, at: {at}, {keep}prompt: summary/nine-sections.md.j2, "
-        f"retries: 0{more}}}\n"
-    )
-
-
-def asked(question: Question) -> str:
-    """All that the writer is told."""
-    given = question.request
-    parts = [
-        question.prompt,
-        question.system,
-        list(given.messages) if given else [],
-        given.system if given else "",
-    ]
-    return json.dumps(parts, ensure_ascii=False)
-
-
-def written(pack: str, messages: list[Message], *answers: Any, **more: Any) -> tuple[Any, list[Question]]:
-    writer = CannedSummarizer(answers or [GOOD])
-    return run(engine_of(pack, summarizer=writer), messages, **more), writer.asked
-
 
 # --- D1 the request for the summary is too long
 
@@ -92,14 +64,19 @@ def test_d1_what_the_ladder_left_out_is_reported_and_not_taken_for_summarized() 
     assert "remove" in told or "unread" in told or "left_out" in told or "rung" in told, told
 
 
-def test_d1_a_request_that_cannot_fit_the_writers_window_is_not_sent() -> None:
-    engine = engine_of(writes(), summarizer=CannedSummarizer([GOOD]), models={"*": {"window": 6000}})
+def does_not_fit(engine: Engine) -> None:
+    """The stage fails because its writer's window is too small, and nothing is changed."""
     outcome = run(engine, loop(12, 3000))
     report = outcome.receipt.stage("sum-up")
     assert report is not None
     assert report.verdict == "failed"
     assert report.remarks["failure"] == "too_long"
     assert shown(outcome) == loop(12, 3000)
+
+
+def test_d1_a_request_that_cannot_fit_the_writers_window_is_not_sent() -> None:
+    engine = engine_of(writes(), summarizer=CannedSummarizer([GOOD]), models={"*": {"window": 6000}})
+    does_not_fit(engine)
 
 
 def test_d1_another_writer_has_the_window_that_the_host_says_it_has() -> None:
@@ -108,18 +85,12 @@ def test_d1_another_writer_has_the_window_that_the_host_says_it_has() -> None:
         summarizer=CannedSummarizer([GOOD]),
         models={"small-writer": {"window": 3000, "max_output": 500}},
     )
-    outcome = run(engine, loop(12, 3000))
-    report = outcome.receipt.stage("sum-up")
-    assert report is not None
-    assert report.verdict == "failed"
-    assert report.remarks["failure"] == "too_long"
-    assert shown(outcome) == loop(12, 3000)
+    does_not_fit(engine)
 
 
 def test_d1_a_dead_end_of_the_writer_is_no_dead_end_of_the_conversation() -> None:
     engine = small_claude(summarizer=CannedSummarizer(["too_long"] * 20))
-    error = "prompt is too long: 210432 tokens > 200000 maximum"
-    outcome = run(engine, loop(40, 3000), "overflow", error=error)
+    outcome = run(engine, loop(40, 3000), "overflow", error=TOO_LONG)
     assert outcome.send
     assert verdict(outcome, "ledger") == "committed"
 

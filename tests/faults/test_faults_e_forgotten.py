@@ -12,6 +12,7 @@ from tests.faults.support import (
     HEAD,
     MODEL,
     SUM_UP,
+    TOO_LONG,
     assistant,
     blocks,
     bodies,
@@ -25,6 +26,7 @@ from tests.faults.support import (
     shown,
     small_claude,
     text,
+    texts_of,
     user,
     verdict,
     words,
@@ -34,18 +36,6 @@ from trimtab import Info
 from trimtab.files import RootedFiles
 
 WHOLE = SUM_UP.replace("keep: {newest: {rounds: 2}}, ", "")
-TOO_LONG = "prompt is too long: 210432 tokens > 200000 maximum"
-
-
-def texts_of(outcome: Any, role: str = "user") -> list[str]:
-    out: list[str] = []
-    for message in shown(outcome):
-        if message["role"] == role:
-            content = message["content"]
-            out += (
-                [content] if isinstance(content, str) else [b["text"] for b in content if b["type"] == "text"]
-            )
-    return out
 
 
 # --- E1 the user's words

@@ -13,6 +13,7 @@ import pytest
 from tests.faults.support import (
     BOUND,
     CLEAR,
+    GOOD,
     HEAD,
     MODEL,
     NOW,
@@ -34,6 +35,7 @@ from tests.faults.support import (
     user,
     verdict,
     words,
+    writes,
 )
 from tests.strict_api import SigningApi
 
@@ -41,45 +43,28 @@ from trimtab import Engine, Facts, Info, ManualRequest, Request, Usage
 from trimtab.effects import Question, Reply
 from trimtab.journal import DiskJournal
 from trimtab.session import Session
+from trimtab.store import MemoryStore
 from trimtab.summarizers.canned import CannedSummarizer
 from trimtab.tokens.counters import make
 
-WRITTEN = HEAD + (
-    "stages:\n"
-    "  - {id: sum-up, kind: summarize, at: {before_request: {tokens: {at_least: 2000}}, overflow: {}, "
-    "manual: {}},\n"
-    "     breaker: {failures: 3, cool_down_minutes: 30}, keep: {newest: {rounds: 1}}, "
-    "prompt: summary/nine-sections.md.j2,\n"
-    "     retries: 0}\n"
-)
-ANSWER = "The leak was looked for in twelve files. It is in the pool, which never closes what it opens."
+WRITTEN = writes(", breaker: {failures: 3, cool_down_minutes: 30}")
 
 
 # --- I1 not atomic
 
 
-class Dying:
+class Dying(MemoryStore):
     """A store that is interrupted in the middle of a run."""
 
     def __init__(self, problem: BaseException, after: int) -> None:
+        super().__init__()
         self.problem, self.left = problem, after
-        self.texts: dict[str, str] = {}
 
-    def put(self, name: str, said: str) -> str:
+    def put(self, name: str, text: str) -> str:
         if not self.left:
             raise self.problem
         self.left -= 1
-        self.texts[name] = said
-        return name
-
-    def place(self, name: str) -> str:
-        return name
-
-    def get(self, name: str) -> str | None:
-        return self.texts.get(name)
-
-    def has(self, name: str) -> bool:
-        return name in self.texts
+        return super().put(name, text)
 
 
 CLEAR_AND_STORE = CLEAR + (
@@ -122,7 +107,7 @@ def test_i1_messages_that_arrive_while_a_summary_is_written_are_not_lost() -> No
         async def aanswer(self, question: Question) -> Reply:
             messages.extend([assistant("Wait."), user("Also look at the cache!")])
             await asyncio.sleep(0)
-            return Reply(ANSWER)
+            return Reply(GOOD)
 
     session = engine_of(WRITTEN, summarizer=Slow()).session()
     outcome = asyncio.run(session.arun(Request(MODEL, messages), facts=Facts(now=NOW)))
@@ -143,7 +128,7 @@ def test_i1_a_summary_of_a_history_that_another_process_has_changed_meanwhile_is
             self.asked += 1
             if self.asked == 1:
                 run(engine_of(SUM_UP).open_session(tmp_path), messages)
-            return Reply(ANSWER)
+            return Reply(GOOD)
 
         async def aanswer(self, question: Question) -> Reply:
             return self.answer(question)
@@ -260,7 +245,7 @@ def fails(session: Session, messages: list[Message], count: int, start: float = 
 
 
 def test_i3_three_failures_pause_and_do_not_switch_off() -> None:
-    writer = CannedSummarizer(["error", "error", "error", ANSWER])
+    writer = CannedSummarizer(["error", "error", "error", GOOD])
     session = engine_of(WRITTEN, summarizer=writer).session()
     messages = loop(12, 2000)
     assert fails(session, messages, 5) == ["failed"] * 3 + ["skipped"] * 2
@@ -280,7 +265,7 @@ def test_i3_one_probe_after_the_cool_down_and_then_a_pause_again() -> None:
 
 @pytest.mark.parametrize("event", ["manual", "overflow"])
 def test_i3_a_manual_and_an_overflow_run_are_probes(event: str) -> None:
-    session = engine_of(WRITTEN, summarizer=CannedSummarizer(["error"] * 3 + [ANSWER])).session()
+    session = engine_of(WRITTEN, summarizer=CannedSummarizer(["error"] * 3 + [GOOD])).session()
     messages = loop(12, 2000)
     assert fails(session, messages, 4)[-1] == "skipped"
     asked = {"request": ManualRequest()} if event == "manual" else {"error": "prompt is too long"}
@@ -289,7 +274,7 @@ def test_i3_a_manual_and_an_overflow_run_are_probes(event: str) -> None:
 
 def test_i3_a_success_resets_the_count() -> None:
     session = engine_of(
-        WRITTEN, summarizer=CannedSummarizer(["error", "error", ANSWER, "error", "error", "error", "error"])
+        WRITTEN, summarizer=CannedSummarizer(["error", "error", GOOD, "error", "error", "error", "error"])
     ).session()
     messages = loop(12, 2000)
     assert fails(session, messages, 3) == ["failed", "failed", "committed"]
@@ -300,7 +285,7 @@ def test_i3_a_success_resets_the_count() -> None:
 def test_i3_the_pause_lasts_over_a_restart(tmp_path: Path) -> None:
     messages = loop(12, 2000)
     fails(engine_of(WRITTEN, summarizer=CannedSummarizer(["error"] * 3)).open_session(tmp_path), messages, 3)
-    session = engine_of(WRITTEN, summarizer=CannedSummarizer([ANSWER])).open_session(tmp_path)
+    session = engine_of(WRITTEN, summarizer=CannedSummarizer([GOOD])).open_session(tmp_path)
     assert fails(session, messages, 1) == ["skipped"]
     assert fails(session, messages, 1, NOW + 31 * 60) == ["committed"]
 
@@ -326,7 +311,7 @@ def test_i3_a_user_who_cancels_does_not_count(tmp_path: Path) -> None:
 
     for _ in range(4):
         asyncio.run(cancelled())
-    good = engine_of(WRITTEN, summarizer=CannedSummarizer([ANSWER])).open_session(tmp_path)
+    good = engine_of(WRITTEN, summarizer=CannedSummarizer([GOOD])).open_session(tmp_path)
     assert verdict(run(good, messages), "sum-up") == "committed"
 
 

@@ -10,10 +10,12 @@ import pytest
 from tests.faults.support import (
     BOUND,
     CLEAR,
+    GOOD,
     MODEL,
     NOW,
     SUM_UP,
     Message,
+    asked,
     assistant,
     blocks,
     bodies,
@@ -26,14 +28,13 @@ from tests.faults.support import (
     user,
     verdict,
     words,
+    writes,
+    written,
 )
-from tests.faults.test_faults_d_summary import GOOD, asked, writes, written
 
 from trimtab import Engine, Facts, Info, ManualRequest, Request, commands
 from trimtab.effects import HookReply
 from trimtab.summarizers.canned import CannedSummarizer
-
-TOO_LONG = "prompt is too long: 210432 tokens > 200000 maximum"
 
 
 @pytest.mark.parametrize(

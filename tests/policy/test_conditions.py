@@ -7,7 +7,7 @@ import pytest
 from tests.policy.staging import FakeHistory, FakeScene, limits
 
 from trimtab.facts import Facts
-from trimtab.policy.conditions import ALWAYS, NEVER, condition
+from trimtab.policy.conditions import ALWAYS, condition
 from trimtab.policy.errors import CODES, PolicyError
 from trimtab.policy.values import ConditionReport
 
@@ -19,7 +19,6 @@ def holds(raw: dict[str, Any], scene: FakeScene | None = None, **more: Any) -> b
 def test_an_empty_condition_always_holds() -> None:
     assert holds({})
     assert ALWAYS.test(FakeScene()).holds
-    assert not NEVER.test(FakeScene()).holds
 
 
 @pytest.mark.parametrize(

@@ -66,6 +66,16 @@ def test_unknown_keys_of_a_message_pass_and_host_keys_go_to_its_source(tmp_path:
     assert (second.usage.prompt, second.usage.output) == (7, 2)
 
 
+def test_of_a_usage_summed_over_several_calls_the_last_call_is_taken(tmp_path: Path) -> None:
+    calls = [{"type": "message", "input_tokens": tokens} for tokens in (4, 5)]
+    usage = {"input_tokens": 9, "output_tokens": 2, "iterations": calls}
+    raw = {"role": "assistant", "content": "yes", "usage": usage}
+    info = written(tmp_path, {"model": "m", "messages": [MESSAGES[0], raw]}).live.info[1]
+    assert info is not None
+    assert info.usage is not None
+    assert info.usage.prompt == 5
+
+
 def test_a_hosts_envelope_is_stripped_to_what_the_api_takes() -> None:
     result = {"type": "tool_result", "tool_use_id": "t", "name": "read", "content": "x"}
     envelope = {

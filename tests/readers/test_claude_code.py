@@ -167,12 +167,18 @@ def test_usage_is_the_last_one_of_the_response_and_sits_on_its_message(file: Fil
     ]
 
 
-def test_usage_summed_over_several_calls_is_not_taken(file: File) -> None:
+def test_of_a_usage_summed_over_several_calls_the_last_call_is_taken(file: File) -> None:
+    last = {"type": "message", "input_tokens": 5}
     file.user("go")
-    file.assistant("m1", text("a"), full_usage={"input_tokens": 9, "iterations": [{"type": "message"}] * 2})
-    info = file.read().live.info[1]
-    assert info is not None
-    assert info.usage is None
+    file.assistant("m1", text("a"), full_usage={"input_tokens": 9, "iterations": [{"type": "message"}, last]})
+    file.user("on")
+    file.assistant("m2", text("b"), full_usage={"input_tokens": 9, "iterations": [{"type": "message"}] * 2})
+    first, second = (file.read().live.info[at] for at in (1, 3))
+    assert first is not None
+    assert first.usage is not None
+    assert first.usage.prompt == 5
+    assert second is not None
+    assert second.usage is None
 
 
 def test_times_are_epoch_seconds_and_now_is_the_newest(file: File) -> None:

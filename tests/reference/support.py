@@ -9,7 +9,10 @@ from typing import Any
 from tests.faults.support import (
     MODEL,
     NOW,
+    SECTIONS,
+    TOO_LONG,
     Message,
+    answer,
     assistant,
     blocks,
     bodies,
@@ -23,6 +26,7 @@ from tests.faults.support import (
     run,
     shown,
     text,
+    texts_of,
     user,
     verdict,
     words,
@@ -71,25 +75,7 @@ __all__ = [
     "words",
 ]
 
-SECTIONS = (
-    "Primary request and intent",
-    "Key technical concepts",
-    "Files and code sections",
-    "Errors and fixes",
-    "Problem solving",
-    "All user messages",
-    "Pending tasks",
-    "Current work",
-    "Optional next step",
-)
-TOO_LONG = "prompt is too long: 210432 tokens > 200000 maximum"
 Writer = CannedSummarizer
-
-
-def answer(body: str = "the pool never closes what it opens", sections: Sequence[str] = SECTIONS) -> str:
-    """A model's answer as the prompt asks for it: a scratch part, then the sections."""
-    lines = "\n".join(f"{number}. {name}: {body}" for number, name in enumerate(sections, 1))
-    return f"<analysis>\nscratch thoughts about the pool\n</analysis>\n<summary>\n{lines}\n</summary>"
 
 
 ANSWER = answer()
@@ -142,12 +128,6 @@ def parallel(*sizes: int, tool: str = "Bash", name: str = "p") -> list[Message]:
 def results(outcome: Outcome) -> dict[str, Any]:
     """Content of every result in the request, by the id of its call."""
     return {block["tool_use_id"]: block["content"] for block in blocks(outcome, "tool_result")}
-
-
-def texts_of(outcome: Outcome, role: str = "user") -> list[str]:
-    """The texts of one role's messages, in order."""
-    messages = [message for message in shown(outcome) if message["role"] == role]
-    return [block["text"] for block in every_block(messages) if block["type"] == "text"]
 
 
 def at(messages: Sequence[Message], *ages: tuple[int, float]) -> list[Info]:

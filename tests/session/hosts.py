@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from tests.strict_api import problems
+
 from trimtab import Engine, Facts, Request
 from trimtab.journal import MemoryJournal
 from trimtab.outcome import Outcome
@@ -110,3 +112,17 @@ def play(engine: Engine, number: int, mode: str, model: str = MODEL) -> Host:
         for message in turn(seed, count):
             host.hear(message)
     return host
+
+
+def told_the_same(engine: Engine, number: int) -> Host:
+    """The host that keeps its list, once every other kind was told the same bytes, and all of them valid."""
+    model = "claude-sonnet-4-5" if number % 2 else "claude-opus-5-5"
+    reference = play(engine, number, "keeps", model)
+    for mode in MODES:
+        if mode != "keeps":
+            other = play(engine, number, mode, model)
+            for at, (one, two) in enumerate(zip(reference.bodies, other.bodies, strict=True)):
+                assert one == two, f"conversation {number}, host that {mode}, request {at}"
+    for outcome in reference.outcomes:
+        assert not problems(list(outcome.request.messages), prefill=False)
+    return reference

@@ -1,11 +1,11 @@
-"""Small packs for tests of the session."""
+"""Small packs for tests of the session, and the shipped ones over a small window."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from trimtab import Engine, Pack, PackError
-from trimtab.packs.load import check_text
+from trimtab.packs.load import check_text, list_packs
 
 LAYERS = """
 format: 1
@@ -21,6 +21,10 @@ stages:
   - {id: shrink, kind: summarize, at: {before_request: {messages: {at_least: 16}}}, keep: {newest: {messages: 5}},
      text: "Summary of what came before."}
 """
+SHIPPED = [shipped.name for shipped in list_packs()]
+"""The names of the packs that come with the engine."""
+TINY = {"*": {"window": 900.0, "max_output": 100.0}}
+"""So small that conversations of a dozen messages are due for everything a pack can do."""
 
 
 def pack_of(text: str) -> Pack:

@@ -17,6 +17,7 @@ from trimtab import Engine, Facts, Info, InvalidRequest, Request, SessionBusy, U
 from trimtab.effects import Question, Reply
 from trimtab.journal import DiskJournal
 from trimtab.session import Session
+from trimtab.store import MemoryStore
 
 
 def verdicts(outcome: Any) -> list[tuple[Any, ...]]:
@@ -91,20 +92,11 @@ def test_equal_input_gives_equal_journals(tmp_path: Path) -> None:
     assert one == two
 
 
-class Broken:
+class Broken(MemoryStore):
     """A store that cannot write."""
 
     def put(self, name: str, text: str) -> str:
         raise OSError("disk full")
-
-    def place(self, name: str) -> str:
-        return name
-
-    def get(self, name: str) -> str | None:
-        return None
-
-    def has(self, name: str) -> bool:
-        return False
 
 
 def test_a_store_that_cannot_write_fails_the_stage_and_leaves_the_conversation() -> None:

@@ -4,35 +4,20 @@ from __future__ import annotations
 
 from typing import Any
 
+from tests.reference.support import answer, claude
 from tests.scenes import Ports, Session, bash, read, says, user
 from tests.session.hosts import MODEL, JsonJournal
 
 from trimtab import Engine, Facts, Info, Request
 from trimtab.session import Session as EngineSession
-from trimtab.summarizers.canned import CannedSummarizer
 
 TOOLS = {"read": ["Read"]}
 MEMORY = [{"path": "/docs/notes.md", "text": "Use tabs."}]
 
 
-SECTIONS = (
-    "Primary request and intent",
-    "Key technical concepts",
-    "Files and code sections",
-    "Errors and fixes",
-    "Problem solving",
-    "All user messages",
-    "Pending tasks",
-    "Current work",
-    "Optional next step",
-)
-SUMMARY = "\n".join(f"{number}. {name}: none" for number, name in enumerate(SECTIONS, 1))
-
-
 def compacting() -> EngineSession:
     """A session of the shipped pack whose summarizer knows one answer."""
-    answers = [f"<summary>\n{SUMMARY}\n</summary>"]
-    return Engine.load("claude-code", summarizer=CannedSummarizer(answers)).session()
+    return claude(answers=[answer()]).session()
 
 
 def attaching(fact: str, repeat: str, **more: Any) -> dict[str, Any]:

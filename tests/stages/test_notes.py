@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.scenes import Making, Ports, Session, bash, calls, says, stage_of, user, words
+from tests.scenes import Making, Ports, Session, calls, says, stage_of, user, words, work
 
 from trimtab.conversation.edits import Rewrite, Spot
 from trimtab.conversation.request import Info
@@ -20,10 +20,6 @@ from trimtab.stages.notes import Notes
 from trimtab.templating import Renderer
 
 HEADINGS = ("Title", "Current state")
-
-
-def work(*names: str, size: int = 60) -> list[Any]:
-    return [message for name in names for message in bash(name, f"run {name}", "line of output " * size)]
 
 
 def memory(**keys: Any) -> Stage:

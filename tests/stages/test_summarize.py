@@ -3,7 +3,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tests.scenes import Making, Ports, Session, bash, calls, results, says, stage_of, user
+from tests.scenes import Making, Ports, Session, bash, calls, results, says, stage_of, user, work
 
 from trimtab.conversation.request import Info
 from trimtab.effects import Effect, EffectFailed, Hook, HookReply
@@ -11,10 +11,6 @@ from trimtab.facts import Facts, ManualRequest
 from trimtab.policy.proposal import Cover, Proposal
 from trimtab.stages.summarize import Summarize
 from trimtab.templating import Renderer
-
-
-def work(*names: str, size: int = 60) -> list[Any]:
-    return [message for name in names for message in bash(name, f"run {name}", "line of output " * size)]
 
 
 def session(*messages: Any, **more: Any) -> Session:

@@ -4,7 +4,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from tests.scenes import Session, bash, image, read, results, says, stage_of, user
+from tests.scenes import Session, bash, image, read, results, says, stage_of, user, work
 
 from trimtab.conversation.request import Info
 from trimtab.effects import Ask, AskFailed, HookReply, Reply
@@ -17,10 +17,7 @@ SUMMARY = "The leak was found and mended."
 
 
 def session(*messages: Any, **more: Any) -> Session:
-    given = messages or [
-        message for name in "abcdef" for message in bash(name, f"run {name}", "line of output " * 80)
-    ]
-    return Session([user("Find the leak."), *given], **more)
+    return Session([user("Find the leak."), *(messages or work(*"abcdef", size=80))], **more)
 
 
 def asking(**keys: Any) -> dict[str, Any]:
@@ -482,13 +479,20 @@ def test_what_a_hook_adds_is_left_out_where_the_stage_does_not_ask_for_it() -> N
     assert s.ports.questions[0].question.prompt == "Wishes: ."
 
 
-def test_an_earlier_summary_stays_in_the_input_and_is_told_without_its_wrapper() -> None:
+def summed_up_twice(**keys: Any) -> Session:
+    """A session whose summary was followed by more work, and summed up again."""
     s = session()
     s.ports.answers += ["First.", "Second."]
-    stage = asking(prompt="Before: {{ previous }}.", wrapper="Summed up:\n<s>\n{{ summary }}\n</s>\nGo on.")
-    s.run(stage)
+    s.run(asking(**keys))
     s.append(bash("z", "ls", "ok " * 900))
-    s.run(stage)
+    s.run(asking(**keys))
+    return s
+
+
+def test_an_earlier_summary_stays_in_the_input_and_is_told_without_its_wrapper() -> None:
+    s = summed_up_twice(
+        prompt="Before: {{ previous }}.", wrapper="Summed up:\n<s>\n{{ summary }}\n</s>\nGo on."
+    )
     question = s.ports.questions[1].question
     assert question.prompt == "Before: First.."
     assert question.request is not None
@@ -500,12 +504,7 @@ def test_an_earlier_summary_stays_in_the_input_and_is_told_without_its_wrapper()
 
 
 def test_an_earlier_summary_can_be_kept_apart() -> None:
-    s = session()
-    s.ports.answers += ["First.", "Second."]
-    stage = asking(prompt="Before: {{ previous }}.", previous="apart")
-    s.run(stage)
-    s.append(bash("z", "ls", "ok " * 900))
-    s.run(stage)
+    s = summed_up_twice(prompt="Before: {{ previous }}.", previous="apart")
     question = s.ports.questions[1].question
     assert question.prompt == "Before: First.."
     assert "First." not in str(question.request)

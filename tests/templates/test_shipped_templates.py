@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.faults.support import SECTIONS
 
 from trimtab.templating import Renderer
 
@@ -15,17 +16,6 @@ PACK_NAMES = [
     (pack.parent.name, name)
     for pack in sorted((ROOT / "rules").glob("*/pack.yaml"))
     for name in Renderer([pack.parent / "templates"]).names()
-]
-SECTIONS = [
-    "Primary request and intent",
-    "Key technical concepts",
-    "Files and code sections",
-    "Errors and fixes",
-    "Problem solving",
-    "All user messages",
-    "Pending tasks",
-    "Current work",
-    "Optional next step",
 ]
 TODOS = [
     {
@@ -103,8 +93,8 @@ def render(name: str, **changed: Any) -> str:
     return RENDERER.template(name).render({**TYPICAL, **changed})
 
 
-def sections_of(text: str) -> list[str]:
-    return re.findall(r"(?m)^\d\. ([^:\n]+):", text)
+def sections_of(text: str) -> tuple[str, ...]:
+    return tuple(re.findall(r"(?m)^\d\. ([^:\n]+):", text))
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +17,6 @@ from trimtab.tokens import (
     Reading,
     estimate,
     figure,
-    learn,
     media_tokens,
     plausible,
     response_usage,
@@ -77,19 +76,27 @@ def test_without_usage_the_figure_is_the_estimate_times_the_factor() -> None:
     assert figure(1_000, Anchor(500, 0, 0), 1.25) == 1_250
 
 
+def grown(pairs: Iterable[tuple[float, float]]) -> Factor:
+    """What (usage growth, estimate growth) of neighbouring responses has taught."""
+    factor = Factor()
+    for used, estimated in pairs:
+        factor = factor.grown(used, estimated)
+    return factor
+
+
 def test_the_factor_is_believed_from_five_thousand_tokens_on() -> None:
-    assert learn([(1_300, 1_000)] * 4, 1.25) == 1.25
-    assert learn([(1_300, 1_000)] * 5, 1.25) == pytest.approx(1.3)
-    assert learn([], 1.5) == 1.5
+    assert grown([(1_300, 1_000)] * 4).value(1.25) == 1.25
+    assert grown([(1_300, 1_000)] * 5).value(1.25) == pytest.approx(1.3)
+    assert grown([]).value(1.5) == 1.5
 
 
 def test_the_factor_stays_in_its_bounds() -> None:
-    assert learn([(100_000, 5_000)], 1.25) == FACTOR_MOST
-    assert learn([(0, 5_000)], 1.25) == FACTOR_LEAST
+    assert grown([(100_000, 5_000)]).value(1.25) == FACTOR_MOST
+    assert grown([(0, 5_000)]).value(1.25) == FACTOR_LEAST
 
 
 def test_an_estimate_that_did_not_grow_teaches_nothing() -> None:
-    assert learn([(7_000, 5_000), (90_000, 0), (-50_000, -40_000)], 1.25) == pytest.approx(1.4)
+    assert grown([(7_000, 5_000), (90_000, 0), (-50_000, -40_000)]).value(1.25) == pytest.approx(1.4)
 
 
 def test_readings_teach_only_beside_their_neighbours() -> None:
@@ -133,6 +140,7 @@ def test_sums_over_several_calls_are_not_a_measure() -> None:
     assert (found.prompt, found.model) == (31_005, "m")
     assert response_usage({"input_tokens": 0, "iterations": [calls[1]]}) is None
     assert response_usage({**totals, "iterations": None}) == Usage.of(totals)
+    assert response_usage({**totals, "iterations": [{"type": "message"}]}) is None
     assert response_usage({}) is None
 
 

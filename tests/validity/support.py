@@ -53,7 +53,7 @@ def rules_of(report: Report) -> list[str]:
 
 
 def _content(given: tuple[Any, ...]) -> Any:
-    return given[0] if given and isinstance(given[0], str) else list(given)
+    return given[0] if len(given) == 1 and isinstance(given[0], str) else list(given)
 
 
 def user(*content: Any) -> Message:
@@ -68,8 +68,8 @@ def text(words: str, **more: Any) -> dict[str, Any]:
     return {"type": "text", "text": words, **more}
 
 
-def call(name: str, tool: str = "Read") -> dict[str, Any]:
-    return {"type": "tool_use", "id": name, "name": tool, "input": {}}
+def call(name: str, tool: str = "Read", /, **given: Any) -> dict[str, Any]:
+    return {"type": "tool_use", "id": name, "name": tool, "input": given}
 
 
 def result(name: str, content: Any = "ok", **more: Any) -> dict[str, Any]:

@@ -24,7 +24,6 @@ from trimtab.conversation.edits import Mark, Rewrite, Spot
 from trimtab.conversation.view import View
 from trimtab.validity import Place, check, problems, repair
 from trimtab.validity.base import Limits
-from trimtab.validity.cache_marks import count_marks
 from trimtab.validity.draft import Draft
 from trimtab.validity.media import Media
 from trimtab.validity.profiles.anthropic import Capabilities, anthropic
@@ -80,8 +79,6 @@ def test_spots_keep_the_numbers_of_the_message_as_it_came() -> None:
 
 def test_marks_in_system_and_tools_take_places_from_the_messages() -> None:
     mark = {"cache_control": {"type": "ephemeral"}}
-    assert count_marks([{"type": "text", **mark}, {"type": "text"}, {"cache_control": None}]) == 1
-    assert count_marks("prompt") == count_marks(None) == 0
     messages = [user(text("a", **mark)), user(text("b", **mark)), user(text("c", **mark))]
     assert rules_of(check(view_of(messages), anthropic(Capabilities(), 3))) == ["cache_marks"] * 2
     after, report = mended(messages, anthropic(Capabilities(), 3))

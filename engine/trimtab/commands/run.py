@@ -123,6 +123,6 @@ def write_request(path: Path, request: Any) -> None:
         with os.fdopen(handle, "wb") as file:
             file.write(data)
         Path(aside).replace(path)
-    except BaseException:
+    except BaseException:  # an interrupt leaves nothing lying about either
         Path(aside).unlink(missing_ok=True)
         raise

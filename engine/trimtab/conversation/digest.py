@@ -10,9 +10,6 @@ from typing import Any, Protocol
 from .items import MAX_DEPTH, blocks_of
 from .request import Message
 
-BLOCK_CHARS = 16
-"""Characters of one block's digest: 12 bytes in base64."""
-
 _ROLES = {"user": "u", "assistant": "a", "system": "s"}
 
 
@@ -40,11 +37,6 @@ def block_digest(block: Mapping[str, Any]) -> str:
 def value_digest(value: Any) -> str:
     """The same for any JSON value (system prompt, tool list)."""
     return block_digest({"value": value})
-
-
-def block_count(text: str) -> int:
-    """Number of blocks of the message a digest was taken of."""
-    return (len(text) - 1) // BLOCK_CHARS
 
 
 def _feed(hashed: _Hash, value: Any, depth: int) -> None:

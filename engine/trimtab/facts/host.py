@@ -11,6 +11,7 @@ from typing import Any, TypeAlias
 
 from ..conversation.items import structure
 from ..conversation.request import Usage
+from ..tokens.figure import response_usage
 from .shapes import (
     AgentRecord,
     FileRecord,
@@ -203,7 +204,7 @@ class Facts:
         values = dict(raw)
         usage, error, request = (values.get(key) for key in ("usage", "error", "request"))
         if isinstance(usage, Mapping):
-            values["usage"] = Usage.of(usage)
+            values["usage"] = response_usage(usage)
         if isinstance(error, Mapping):
             known = {key: error[key] for key in ApiError.__slots__ if key in error}
             values["error"] = ApiError(**{"message": "", **known})

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, replace
 
 from ..policy.expressions import RESERVED, Quantity
@@ -15,7 +14,6 @@ from .schema import metric_names
 _NAMES = (
     "names are settings, limits, number metrics, window, max_output, max_input, overflow_tokens and unlimited"
 )
-_SNAKE = re.compile(r"[a-z][a-z0-9_]*\Z")
 
 
 def names_are_free(context: Context) -> None:

@@ -260,7 +260,6 @@ class Condition:
 
 
 ALWAYS = Condition()
-NEVER = Condition((GroupEntry("any", ()),))
 
 
 # ------------------------------------------------------------------------------------------------- reading

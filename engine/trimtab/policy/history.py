@@ -65,7 +65,6 @@ class History:
         self._path: list[int] = []
         self._blocks: dict[int, int] = {}
         self._judged: dict[str, dict[int, int]] = {}
-        self._judged_spots: dict[str, set[tuple[int, int]]] = {}
         self._failures: dict[str, list[int]] = {}
         self._by_stage: dict[str, list[Commit]] = {}
         self._compactions = 0
@@ -96,7 +95,6 @@ class History:
             judged = self._judged.setdefault(record.stage, {})
             for serial in record.serials:
                 judged[serial] = self._blocks.get(serial, 1 << 30)
-            self._judged_spots.setdefault(record.stage, set()).update(record.spots)
         elif isinstance(record, Note):
             if record.covers:
                 self.drafts.setdefault(record.stage, []).append(record)
@@ -233,12 +231,6 @@ class History:
                         for serial in edit.covers:
                             serials.setdefault(serial, set()).add(commit.stage)
         return spots, serials
-
-    def judged(self, stage: str, serial: int, block: int) -> bool:
-        """Whether a ``once`` stage has decided about this block."""
-        return block < self.judged_blocks(stage, serial) or (serial, block) in self._judged_spots.get(
-            stage, ()
-        )
 
     def judged_blocks(self, stage: str, serial: int) -> int:
         """How many leading blocks of a message a ``once`` stage has decided about."""

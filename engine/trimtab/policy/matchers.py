@@ -170,8 +170,12 @@ class ToolTest(OnBlocks):
         return check
 
     def references(self) -> Iterator[Reference]:
-        for at, category in enumerate(self.categories):
-            yield Reference("category", ("tools", at), category)
+        return _categories(self.categories, "tools")
+
+
+def _categories(categories: tuple[str, ...], key: str) -> Iterator[Reference]:
+    for at, category in enumerate(categories):
+        yield Reference("category", (key, at), category)
 
 
 @dataclass(frozen=True, slots=True)
@@ -243,44 +247,38 @@ class SupersededTest(OnBlocks):
     categories: tuple[str, ...]
 
     def block(self, run: Run) -> BlockCheck:
-        calls: frozenset[tuple[int, int]] | None = None
-
-        def check(index: int, item: Item, number: int, block: Block) -> bool:
-            nonlocal calls
-            call = run.call(index, number, block)
-            if call is None:
-                return False
-            if calls is None:
-                calls = superseded(run.scene, self.categories)
-            return call.use in calls
-
-        return check
+        return _among(run, lambda: superseded(run.scene, self.categories), True)
 
     def references(self) -> Iterator[Reference]:
-        for at, category in enumerate(self.categories):
-            yield Reference("category", ("superseded_by", at), category)
+        return _categories(self.categories, "superseded_by")
 
 
 @dataclass(frozen=True, slots=True)
 class RepeatedTest(OnBlocks):
-    """Of a call and of its result; neither true nor false of anything else."""
-
     cost: ClassVar[int] = 7
     wanted: bool
 
     def block(self, run: Run) -> BlockCheck:
-        calls: frozenset[tuple[int, int]] | None = None
+        return _among(run, lambda: repeated(run.view), self.wanted)
 
-        def check(index: int, item: Item, number: int, block: Block) -> bool:
-            nonlocal calls
-            call = run.call(index, number, block)
-            if call is None:
-                return False
-            if calls is None:
-                calls = repeated(run.view)
-            return (call.use in calls) is self.wanted
 
-        return check
+def _among(run: Run, find: Callable[[], frozenset[tuple[int, int]]], wanted: bool) -> BlockCheck:
+    """Whether the call a block is or answers is among those to be found, which are looked for when first needed.
+
+    Neither true nor false of anything else.
+    """
+    calls: frozenset[tuple[int, int]] | None = None
+
+    def check(index: int, item: Item, number: int, block: Block) -> bool:
+        nonlocal calls
+        call = run.call(index, number, block)
+        if call is None:
+            return False
+        if calls is None:
+            calls = find()
+        return (call.use in calls) is wanted
+
+    return check
 
 
 @dataclass(frozen=True, slots=True)

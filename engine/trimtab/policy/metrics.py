@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from ..conversation.items import USE
+from .stage import EVENTS
 
 if TYPE_CHECKING:
     from ..conversation.request import Info, Request
@@ -175,15 +176,6 @@ class Metric:
     values: tuple[str, ...] = ()
 
 
-EVENT_NAMES = (
-    "session_start",
-    "tool_result",
-    "before_request",
-    "after_response",
-    "overflow",
-    "manual",
-    "idle",
-)
 ERROR_CLASSES = (
     "prompt_too_long",
     "request_too_large",
@@ -299,7 +291,7 @@ _ALL = (
     _number(
         "overflows", "refusals", "requests refused in a row, this one included", lambda s: s.history.overflows
     ),
-    Metric("event", "text", "", "the event of the run", lambda s: s.event, values=EVENT_NAMES),
+    Metric("event", "text", "", "the event of the run", lambda s: s.event, values=EVENTS),
     Metric(
         "caller",
         "text",
@@ -347,5 +339,5 @@ _ALL = (
 METRICS: Mapping[str, Metric] = {metric.name: metric for metric in _ALL}
 """Every metric by name, in the order of LANGUAGE §7."""
 
-NUMBERS = frozenset(metric.name for metric in _ALL if metric.type == "number")
+NUMBERS: frozenset[str] = frozenset(metric.name for metric in _ALL if metric.type == "number")
 """The metrics an expression may name; those of ``accept`` only there."""

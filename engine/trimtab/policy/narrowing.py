@@ -13,9 +13,7 @@ from .measures import Candidate, Keep, Measure, ViewEntries, fits_maxima, walk
 from .metrics import SceneLike
 from .values import Reference, mapping, near, number
 
-ORDERS = ("oldest", "newest", "largest")
 FIT_UNITS = ("tokens", "chars", "bytes")
-CUTS = ("rounds", "turns")
 
 
 @dataclass(frozen=True, slots=True)

@@ -107,6 +107,3 @@ class Proposal:
     notes: tuple[NoteText, ...] = ()
     later: Later | None = None
     apart: bool = False
-
-
-NOTHING = Proposal()

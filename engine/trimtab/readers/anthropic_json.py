@@ -9,6 +9,7 @@ from typing import Any
 
 from ..conversation.request import ORIGINS, Info, Message, Usage
 from ..formats import anthropic
+from ..tokens.figure import response_usage
 from .base import ReadProblem, Recording, Unreadable, epoch, odd_time, parse
 
 TIMES = ("ts", "timestamp", "time", "created_at")
@@ -150,7 +151,8 @@ def _message(raw: dict[str, Any], envelope: bool) -> tuple[Message, Info | None]
 def _usage(raw: Mapping[str, Any]) -> Usage | None:
     usage = raw.get("usage")
     if isinstance(usage, dict):
-        return Usage.of(usage, _model(raw), final="stop_reason" not in raw or raw["stop_reason"] is not None)
+        final = "stop_reason" not in raw or raw["stop_reason"] is not None
+        return response_usage(usage, _model(raw), final)
     metrics = raw.get("metrics")
     if not isinstance(metrics, dict):
         return None

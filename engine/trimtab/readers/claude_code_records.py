@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..conversation.request import Usage
+from ..tokens.figure import response_usage
 from .base import epoch
 from .claude_code_attachments import rendered
 
@@ -132,15 +133,11 @@ def _message(line: int, record: Mapping[str, Any], kind: str) -> Entry | None:
 
 
 def usage_of(message: Mapping[str, Any], model: str | None) -> Usage | None:
-    """Usage of a response: output only where it was over, nothing where it is a sum over several calls."""
+    """Usage of a response's last call; output only where the response was over."""
     usage = message.get("usage")
     if not isinstance(usage, dict):
         return None
-    iterations = usage.get("iterations")
-    if isinstance(iterations, list) and len(iterations) > 1:
-        return None
-    found = Usage.of(usage, model, final=message.get("stop_reason") is not None)
-    return found if found.prompt else None
+    return response_usage(usage, model, final=message.get("stop_reason") is not None)
 
 
 def _block(raw: Any) -> Block | None:

@@ -14,8 +14,6 @@ from ..policy.expressions import Quantity
 from ..policy.maker import Maker
 from ..policy.scene import Scene
 
-UNITS = ("chars", "bytes", "lines", "tokens")
-
 Count = Callable[[str], int]
 _JOINERS = frozenset("\u200d\ufe0e\ufe0f")
 """Zero-width joiner and variation selectors: they belong to the character before them."""

@@ -6,16 +6,13 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from ..policy.evaluation import NoValue
-from ..policy.metrics import METRICS
+from ..policy.metrics import NUMBERS
 
 if TYPE_CHECKING:
     from ..policy.scene import Scene
     from ..templating import Text
 
-COMMON = frozenset(
-    {"event", "caller", "model", "automatic", "settings", "limits", "facts"}
-    | {name for name, metric in METRICS.items() if metric.type == "number"}
-)
+COMMON = NUMBERS | {"event", "caller", "model", "automatic", "settings", "limits", "facts"}
 """Names that are the same for all blocks a stage looks at in one run."""
 
 
@@ -54,11 +51,6 @@ def variables(scene: Scene, text: Text, own: Mapping[str, Any] | None = None) ->
     if own:
         found.update(own)
     return found
-
-
-def varies(text: Text) -> bool:
-    """Whether the text reads anything that is not common to all blocks."""
-    return not text.variables <= COMMON
 
 
 def _value(scene: Scene, text: Text, name: str) -> Any:

@@ -58,7 +58,7 @@ class CommandSummarizer:
         self._running.add(process.pid)
         try:
             out, err = _talk(process, _input(question), _seconds(question))
-        except BaseException as problem:
+        except BaseException as problem:  # whatever ends the wait, an interrupt too, ends the program
             _kill(process.pid)
             process.wait()
             if isinstance(problem, subprocess.TimeoutExpired):
@@ -88,7 +88,7 @@ class CommandSummarizer:
         try:
             async with asyncio.timeout(_seconds(question)):
                 out, err = await _atalk(process, _input(question))
-        except BaseException as problem:
+        except BaseException as problem:  # the same, and cancelling
             _kill(process.pid)
             await process.wait()
             if isinstance(problem, TimeoutError):

@@ -84,11 +84,6 @@ class Text:
             self._jinja = self._make()
         return self._jinja
 
-    @property
-    def is_static(self) -> bool:
-        """Whether it reads nothing: every rendering is the same text."""
-        return self._parts is not None and not any(isinstance(part, tuple) for part in self._parts)
-
     def line_of(self, path: str) -> int:
         """The line on which a name of ``paths`` is read first."""
         return self._lines.get(path, 1) + self.line_offset

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from .counters import COUNTERS, Counter, CounterError, EstimateCounter, RequestCounter, make
 from .estimate import estimate
-from .figure import Anchor, Factor, Reading, figure, learn, plausible, response_usage, same_model
+from .figure import Anchor, Factor, Reading, figure, plausible, response_usage, same_model
 from .media import image_size, media_tokens
 from .models import Model, canonical, lookup
 from .prices import Prices
@@ -24,7 +24,6 @@ __all__ = [
     "estimate",
     "figure",
     "image_size",
-    "learn",
     "lookup",
     "make",
     "media_tokens",

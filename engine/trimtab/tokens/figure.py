@@ -9,7 +9,7 @@ estimate of what came after. Everything replaced: the estimate alone.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -42,14 +42,6 @@ def figure(now: float, anchor: Anchor | None, factor: float) -> float:
         return factor * now
     kept = max(0.0, min(anchor.kept, anchor.then, now))
     return factor * (now - kept) + anchor.usage * kept / anchor.then
-
-
-def learn(pairs: Iterable[tuple[float, float]], default: float) -> float:
-    """The factor from (usage growth, estimate growth) of neighbouring responses with no commit between."""
-    factor = Factor()
-    for usage, estimate in pairs:
-        factor = factor.grown(usage, estimate)
-    return factor.value(default)
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +111,7 @@ def plausible(usage: Usage, model: str, window: int | None) -> bool:
 
 
 def response_usage(raw: Mapping[str, Any], model: str | None = None, final: bool = True) -> Usage | None:
-    """The usage of the last request behind one response, from the API's own ``usage`` object.
+    """The usage of the last request behind one response, from the API's own ``usage`` object; None: it has none.
 
     With ``iterations`` (server tools, compaction) the totals are sums over several calls, which measure no
     request: the last iteration of type ``message`` counts, and none where there is no such (a compaction
@@ -128,6 +120,8 @@ def response_usage(raw: Mapping[str, Any], model: str | None = None, final: bool
     iterations = raw.get("iterations")
     if isinstance(iterations, list) and iterations:
         own = [part for part in iterations if isinstance(part, Mapping) and part.get("type") == "message"]
-        return Usage.of(own[-1], model, final) if own else None
+        if not own:
+            return None
+        raw = own[-1]
     usage = Usage.of(raw, model, final)
     return usage if usage.prompt > 0 else None

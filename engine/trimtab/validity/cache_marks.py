@@ -95,10 +95,3 @@ class CacheMarks(PlainRule):
 
 def _marked(part: object) -> bool:
     return isinstance(part, Mapping) and part.get("cache_control") is not None
-
-
-def count_marks(value: object) -> int:
-    """Cache marks in a request's system prompt or tool list."""
-    if isinstance(value, list | tuple):
-        return sum(1 for part in value if _marked(part))
-    return 0

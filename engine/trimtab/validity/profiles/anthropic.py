@@ -59,9 +59,7 @@ class Capabilities:
 
 @lru_cache(maxsize=256)
 def anthropic(capabilities: Capabilities, marks_elsewhere: int = 0) -> Profile:
-    """The profile of a model. ``marks_elsewhere``: cache marks in the request's system and tools
-    (``count_marks``).
-    """
+    """The profile of a model. ``marks_elsewhere``: cache marks in the request's system and tools."""
     limits = Limits(max_images=capabilities.images, marks_elsewhere=marks_elsewhere)
     return Profile(
         name=NAME,
