@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,8 +21,8 @@ from .policy.relations import serial_of
 from .policy.stage import Stage
 from .receipt import StageReport
 
-_ID: Mapping[str, Any] = {"type": "string", "description": "the id of a message, without the brackets"}
-SCHEMA: Mapping[str, Any] = {
+_ID: dict[str, Any] = {"type": "string", "description": "the id of a message, without the brackets"}
+SCHEMA: dict[str, Any] = {
     "type": "object",
     "properties": {
         "messages": {"type": "array", "items": _ID, "description": "single messages"},
@@ -109,7 +110,7 @@ def definitions(pack: Pack, settings: Mapping[str, Setting], model: str) -> list
     for stage, conditions in _offers(pack):
         if stage.offer is not None and all(one is None or one.admits(settings) for one in conditions):
             text = stage.offer.text.render({"settings": settings, "model": model})
-            found.append({"name": stage.offer.name, "description": text, "input_schema": dict(SCHEMA)})
+            found.append({"name": stage.offer.name, "description": text, "input_schema": deepcopy(SCHEMA)})
     return found
 
 
