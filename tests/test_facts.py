@@ -317,6 +317,26 @@ def test_facts_are_the_same_in_one_go_piece_by_piece_and_after_a_restart(
     pieces.restore(kept)
     assert {name: pieces.records(name) for name in NAMES} == expected
 
+    # The host still has some of them: a record merged from several messages is restored for the others only.
+    gone = 2 * data.draw(st.integers(0, covered // 2)) + 1
+    for early in (True, False):
+        some = FactBook(RULES, TOOLS)
+        if early:
+            some.restore(kept)
+        some.extend(path[gone:])
+        if not early:
+            some.restore(kept)
+        assert {name: some.records(name) for name in NAMES} == expected
+        assert some.snapshot(range(gone + 1, covered + 1)) == whole.snapshot(range(gone + 1, covered + 1))
+
+    # What an undone commit had covered, and a later one with more: each message counts once.
+    less = json.loads(json.dumps(whole.snapshot(range(1, gone + 1))))
+    twice = FactBook(RULES, TOOLS)
+    twice.restore(less)
+    twice.restore(kept)
+    twice.extend(path[covered:])
+    assert {name: twice.records(name) for name in NAMES} == expected
+
 
 @pytest.mark.parametrize(
     ("raw", "where", "word"),

@@ -21,6 +21,8 @@ LAYERS: tuple[tuple[str, ...], ...] = (
         "revision",
         "retrying",
         "sending",
+        "asking",
+        "manual",
         "outcome",
         "staging",
         "track",

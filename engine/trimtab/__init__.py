@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from .version import __version__
 
 if TYPE_CHECKING:
+    from .asking import Asked
     from .conversation.edits import Spot
     from .conversation.request import Info, Request, Usage
     from .engine import Engine
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "ApiError": "facts",
+    "Asked": "asking",
     "Cleared": "filestate",
     "Engine": "engine",
     "Facts": "facts",
@@ -44,6 +46,7 @@ _HOMES = {
 
 __all__ = [
     "ApiError",
+    "Asked",
     "Cleared",
     "Engine",
     "Facts",

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from .asking import Asked, asked, definitions
 from .conversation.items import ItemMaker
 from .files import Files, NoFiles
 from .journal import DiskJournal, MemoryJournal
@@ -73,6 +74,20 @@ class Engine:
             pack if isinstance(pack, Pack) else load(pack if isinstance(pack, str) else Path(pack)),
             **keywords,
         )
+
+    def tools(self, model: str) -> list[dict[str, Any]]:
+        """Definitions of the tools the pack offers this model under its settings, to add to a request's ``tools``.
+
+        Raises TemplateProblem where a description cannot be rendered.
+        """
+        return definitions(self.pack, self.pack.values_for(model, self.settings, self.models)[0], model)
+
+    def asked(self, call: Any) -> Asked | None:
+        """What a ``tool_use`` block of the model asks for, if the tool is one the pack offers; else None.
+
+        Run the event ``manual`` with ``Facts(request=asked.request)``, and answer with ``asked.result(outcome)``.
+        """
+        return asked(self.pack, call)
 
     def session(self) -> Session:
         """A session in memory: it ends with the process."""

@@ -321,6 +321,18 @@ class DiskJournal:
             ) from problem
 
 
+def is_journal(path: Path) -> bool:
+    """Whether a file is there that begins as a journal of ours does."""
+    try:
+        # A pipe is not read: it might wait for ever.
+        if not path.is_file():
+            return False
+        with path.open("rb") as file:
+            return file.read(len(_START)) == _START
+    except OSError:
+        return False
+
+
 _MEND = "put back a copy, or move the file away and the session starts anew; no message is lost"
 
 

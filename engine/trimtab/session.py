@@ -19,6 +19,7 @@ from .filestate import cleared_between, is_full_compaction
 from .interpreter import execute
 from .jobs import Desk, Job
 from .journal import Conflict, Journal, JournalError
+from .manual import left_alone
 from .mending import close, mend_input
 from .outcome import Outcome, make_receipt, moment_text
 from .policy.stage import EVENTS, SENDING
@@ -175,6 +176,7 @@ class Session:
             after = run.scene()
             cleared = cleared_between(before, after, self._compacted(run))
             run.problems.extend(failed_facts(facts))
+            run.problems.extend(left_alone(run, before, self.staging.index.by_id))
             send = may_send(run, staged, self.staging.overhead)
             receipt = make_receipt(
                 run,

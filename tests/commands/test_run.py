@@ -74,6 +74,39 @@ def test_the_next_request_is_written_for_its_owner_alone(
     assert session.read_bytes() == before
 
 
+def test_system_tools_and_fields_of_a_request_are_written_as_they_were_read(
+    trimtab: Callable, tmp_path: Path
+) -> None:
+    body = {
+        "model": "claude-sonnet-4-5",
+        "max_tokens": 7,
+        "thinking": {"type": "enabled", "budget_tokens": 5},
+        "system": [{"type": "text", "text": "You help.", "cache_control": {"type": "ephemeral"}}],
+        "tools": [{"name": "Read", "input_schema": {"type": "object"}}],
+        "messages": [{"role": "user", "content": "go"}],
+    }
+    path, out = tmp_path / "request.json", tmp_path / "next.json"
+    path.write_text(json.dumps(body), encoding="utf-8")
+    result = trimtab("run", path, "--out", out)
+    assert json.loads(out.read_text("utf-8")) == body
+    assert "note: " not in result.err
+
+
+def test_what_a_session_file_does_not_hold_is_named_when_the_request_is_written(
+    trimtab: Callable, session: Path, pack: Path, tmp_path: Path
+) -> None:
+    note = "holds no system, tools or max_tokens; add your own"
+    written = trimtab("run", EXAMPLE, "--pack", pack, "--out", tmp_path / "next.json", "--json")
+    assert note in written.err
+    assert note in trimtab("run", EXAMPLE, "--pack", pack, "--out", "-").err
+    assert "note: " not in trimtab("run", EXAMPLE, "--pack", pack).err
+    body = json.loads(session.read_text("utf-8"))
+    del body["max_tokens"]
+    session.write_text(json.dumps({**body, "system": "You help.", "tools": []}), encoding="utf-8")
+    left = trimtab("run", session, "--pack", pack, "--out", tmp_path / "next.json").err
+    assert "holds no max_tokens;" in left
+
+
 def test_a_dash_writes_the_request_to_stdout_and_the_receipt_to_stderr(
     trimtab: Callable, session: Path, pack: Path
 ) -> None:

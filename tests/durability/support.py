@@ -84,8 +84,8 @@ def steps(messages: Sequence[Message]) -> list[Step]:
                 out.append(Step("tool_result", size))
             out.append(Step("before_request", size))
     out.insert(len(out) // 2, Step("", 0, "undo c1"))
-    # Late, while no summary stands in its place: such a result cannot be restored alone.
-    out.insert(len(out) - 1, Step("", 0, "restore call_6_0"))
+    # While no summary stands in its place: such a result cannot be restored alone.
+    out.insert(len(out) * 2 // 3, Step("", 0, "restore call_3_0"))
     return out
 
 

@@ -32,6 +32,7 @@ from tests.faults.support import (
     writes,
     written,
 )
+from tests.reference.support import SECTIONS
 from tests.strategies import PIXEL
 from tests.validity.support import thinking
 
@@ -333,3 +334,84 @@ def test_d_the_conversation_is_untouched_by_what_the_writer_is_given() -> None:
     messages = [*rich(), *round_of("end", "fresh " * 400)]
     outcome, _ = written(pack, messages)
     assert shown(outcome)[-2:] == messages[-2:]
+
+
+def nine(body: str) -> str:
+    """An answer as the shipped prompt wants it, with this in every section."""
+    return (
+        "<summary>\n"
+        + "\n".join(f"{at}. {name}: {body}" for at, name in enumerate(SECTIONS, 1))
+        + "\n</summary>"
+    )
+
+
+# --- D5 facts lost or invented
+
+COMMAND = "pytest tests/pool/test_close.py -k 'leak and not slow' --maxfail=3"
+FAILURE = "E   AssertionError: 4096 handles open, expected 17 (pool.py:231)"
+RULE = "Never touch /srv/legacy/billing.py, and keep the timeout at 4750 ms."
+
+
+def worked_on() -> list[Message]:
+    """A rule, a failing command, edits and reads; then enough output that all of it has to go."""
+    files = [f"/srv/pool/part-{number}/connection_{number}.py" for number in range(8)]
+    work = [user(RULE)]
+    work += [assistant(call("t", "Bash", command=COMMAND)), user(result("t", FAILURE, is_error=True))]
+    for number, path in enumerate(files):
+        work += round_of(f"e{number}", "edited", "Edit", file_path=path, old_string="a", new_string="b")
+    log = [
+        one
+        for number in range(40)
+        for one in round_of(f"log{number}", "a line of the log; " * 160, file_path="/srv/pool/log.txt")
+    ]
+    return [*work, *log, assistant("Half of it is done."), user("Go on.")]
+
+
+def lines_with(outcome: Any, part: str) -> list[str]:
+    said = [block["text"] for message in shown(outcome) for block in _blocks_of(message) if "text" in block]
+    return [line for one in said for line in one.splitlines() if part in line]
+
+
+def _blocks_of(message: Message) -> list[Message]:
+    content = message["content"]
+    return [text(content)] if isinstance(content, str) else content
+
+
+def test_d5_without_a_model_paths_commands_and_errors_of_what_goes_are_named_to_the_character() -> None:
+    outcome = run(small_claude(), worked_on())
+    assert verdict(outcome, "ledger") == "committed"
+    assert any(COMMAND in line for line in lines_with(outcome, "pytest"))
+    assert any(FAILURE.split("   ")[1] in line for line in lines_with(outcome, "4096"))
+    named = {number for number in range(8) if lines_with(outcome, f"connection_{number}.py (changed)")}
+    assert named == set(range(8))
+
+
+VAGUE = "The pool was looked at. Several files were changed and a test still fails."
+
+
+def test_d5_files_and_errors_that_the_writer_left_out_are_put_back() -> None:
+    engine = small_claude(summarizer=CannedSummarizer([nine(VAGUE)]))
+    outcome = run(engine, worked_on())
+    assert verdict(outcome, "full-summary") == "committed"
+    for number in range(8):
+        assert lines_with(outcome, f"- /srv/pool/part-{number}/connection_{number}.py")
+    assert lines_with(outcome, "4096 handles open, expected 17 (pool.py:231)")
+
+
+@pytest.mark.parametrize(
+    "title", ["6. All user messages: ", "**6. All user messages** (in short): ", "## All user messages - "]
+)
+def test_d5_what_the_user_ruled_stands_as_a_quote_whatever_the_writer_made_of_it(title: str) -> None:
+    answer = nine(VAGUE).replace(
+        f"6. All user messages: {VAGUE}", f"{title}rewrite billing.py, with a timeout of 5 s."
+    )
+    outcome = run(small_claude(summarizer=CannedSummarizer([answer])), worked_on())
+    assert verdict(outcome, "full-summary") == "committed"
+    assert f"> {RULE}" in lines_with(outcome, RULE)
+    assert not lines_with(outcome, "5 s.")
+
+
+@pytest.mark.parametrize("answers", [[nine(VAGUE)], ["unavailable"]], ids=["model", "ledger"])
+def test_d5_a_summary_says_that_exact_values_have_to_be_looked_up(answers: list[Any]) -> None:
+    outcome = run(small_claude(summarizer=CannedSummarizer(answers)), worked_on())
+    assert lines_with(outcome, "may be inexact: look them up again")

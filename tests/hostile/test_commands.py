@@ -135,6 +135,53 @@ def test_a_hard_link_to_the_journal_is_not_written_over(session: str, tmp_path: 
     assert invoke(["run", session, "--dir", str(folder), "--out", str(link)]) == 2
 
 
+@pytest.mark.parametrize("name", ["journal.jsonl", "link.json", "tool-results/a-1.txt"])
+def test_nothing_of_a_session_that_is_not_named_is_written_over(
+    session: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str
+) -> None:
+    folder = tmp_path / "kept"
+    assert invoke(["run", session, "--dir", str(folder)]) == 0
+    (folder / "tool-results").mkdir()
+    (folder / "tool-results" / "a-1.txt").write_text("an original")
+    os.link(folder / "journal.jsonl", tmp_path / "link.json")
+    out = tmp_path / name if name == "link.json" else folder / name
+    before = out.read_bytes()
+    assert invoke(["run", session, "--out", str(out)]) == 2
+    assert out.read_bytes() == before
+    assert "session kept in" in capsys.readouterr().err
+
+
+def test_any_other_file_of_that_name_is_written_over_as_files_are(session: str, tmp_path: Path) -> None:
+    out = tmp_path / "journal.jsonl"
+    out.write_text("dear diary")
+    assert invoke(["run", session, "--out", str(out)]) == 0
+    assert json.loads(out.read_text())["messages"] == MESSAGES
+
+
+def test_a_pipe_in_place_of_a_journal_is_refused_and_not_waited_for(session: str, tmp_path: Path) -> None:
+    pipe = tmp_path / "kept" / "journal.jsonl"
+    pipe.parent.mkdir()
+    os.mkfifo(pipe)
+    for arguments in (["run", session, "--dir", str(pipe.parent)], ["run", session, "--out", str(pipe)]):
+        done = trimtab(*arguments, seconds=10)
+        assert done.returncode == 1
+        assert str(pipe) in done.stderr
+        assert "Traceback" not in done.stderr
+    assert trimtab("journal", str(pipe.parent), seconds=10).returncode == 1
+
+
+def test_a_pipe_that_somebody_reads_takes_the_request(session: str, tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    with subprocess.Popen(["/bin/cat", str(pipe)], stdout=subprocess.PIPE) as reader:
+        held = os.open(pipe, os.O_WRONLY)  # waits until `cat` has opened it
+        done = trimtab("run", session, "--out", str(pipe))
+        os.close(held)
+        assert done.returncode == 0
+        assert reader.stdout is not None
+        assert json.loads(reader.stdout.read())["messages"] == MESSAGES
+
+
 def test_a_request_for_a_closed_standard_output_is_wrong_usage(session: str) -> None:
     assert trimtab("run", session, "--out", "-", close=">&-").returncode == 2
 

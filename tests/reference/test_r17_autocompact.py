@@ -148,9 +148,26 @@ def test_r18_warnings_come_twenty_thousand_before_the_threshold(
 
 
 def test_r18_a_request_three_thousand_below_the_effective_window_is_not_sent() -> None:
-    outcome = filled(claude("-reactive"), 177_000)
+    outcome = filled(claude(settings={"auto_compact": False}), 177_000)
     assert [notice.level for notice in outcome.notices] == ["warning", "block"]
     assert not outcome.send
+
+
+@pytest.mark.parametrize("variant", ["-reactive", "-collapse"])
+def test_r18_where_only_a_refusal_makes_room_nothing_keeps_the_api_from_refusing(variant: str) -> None:
+    outcome = filled(claude(variant), 177_000)
+    assert outcome.send
+    off = filled(claude(variant, settings={"auto_compact": False}), 177_000)
+    assert not off.send
+
+
+@pytest.mark.parametrize("window", [8_000, 30_000, 60_000, 128_000, 200_000, 1_000_000])
+def test_r18_no_call_is_stopped_before_collapse_has_waited_for_room(window: int) -> None:
+    outcome = filled(claude("-collapse", models={"*": {"window": window}}), window // 2)
+    limits = outcome.receipt.limits
+    assert limits["collapse_hard"] is not None
+    assert limits["block"] is not None
+    assert limits["collapse_target"] < limits["collapse_start"] <= limits["collapse_hard"] <= limits["block"]
 
 
 @pytest.mark.parametrize(("tokens", "left"), [(147_000, 12), (158_650, 5), (167_000, 0), (190_000, 0)])

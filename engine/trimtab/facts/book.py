@@ -68,6 +68,20 @@ def _serials(record: Record) -> list[int]:
     return found
 
 
+def _without(record: dict[str, Any], known: set[int]) -> dict[str, Any] | None:
+    """A restored record less what it has from these messages; its fields are of all together and stay."""
+    serials = _serials(record)
+    left = [serial for serial in serials if serial not in known]
+    if len(left) == len(serials):
+        return record
+    if not left:
+        return None
+    less = {**record, "serial": left[-1], "uses": len(left), "serials": left}
+    if len(left) == 1:
+        del less["serials"]
+    return less
+
+
 class FactBook:
     """The facts the traffic tells, read once from every message of the path.
 
@@ -79,6 +93,7 @@ class FactBook:
     __slots__ = (
         "_by_tool",
         "_categories",
+        "_live",
         "_log",
         "_merged",
         "_open",
@@ -94,7 +109,8 @@ class FactBook:
         self._by_tool: dict[str, list[tuple[FactRule, Source]]] = {}
         self._log: dict[str, list[dict[str, Any]]] = {name: [] for name in self.rules}
         self._merged: dict[str, _Merged] = {}
-        self._restored: dict[str, set[int]] = {}
+        self._live: set[int] = set()
+        self._restored: dict[str, list[dict[str, Any]]] = {}
         self._unread: list[Item] = []
         self._unsorted: set[str] = set()
         self._open: dict[str, tuple[int, str, Mapping[str, Any]]] = {}
@@ -105,6 +121,10 @@ class FactBook:
 
     def _catch_up(self) -> None:
         unread, self._unread = self._unread, []
+        here = {item.serial for item in unread}
+        self._live |= here
+        for name in self._restored:
+            self._give_way(name, here)
         for item in unread:
             mask = item.mask
             if mask & USE:
@@ -190,8 +210,6 @@ class FactBook:
         return MAIN_FIELDS.get(name) if rule is None or name in ALWAYS else rule.main
 
     def _add(self, name: str, serial: int, record: dict[str, Any]) -> None:
-        if serial in self._restored.get(name, ()):
-            return
         record["serial"] = serial
         log = self._log[name]
         if log and serial < log[-1]["serial"] and name in self._restored:
@@ -246,18 +264,31 @@ class FactBook:
     def restore(self, snapshot: Mapping[str, Sequence[Record]]) -> None:
         """Take over records of messages the host may no longer have.
 
-        They stand for all that is read from their messages: what was or will be read live counts once.
+        Each message counts once: what can be read from it goes first, then what was restored earlier.
         """
         self._catch_up()
         for name, records in snapshot.items():
             if name not in self.rules:
                 continue
-            new = [dict(record) for record in records if isinstance(record.get("serial"), int)]
-            covered = {serial for record in new for serial in _serials(record)}
-            self._restored.setdefault(name, set()).update(covered)
-            log = [record for record in self._log[name] if record["serial"] not in covered]
-            self._log[name] = sorted(log + new, key=_serial)
+            before = self._restored.setdefault(name, [])
+            given = [dict(record) for record in records if isinstance(record.get("serial"), int)]
+            known = {serial for record in given for serial in _serials(record)} & self._live
+            known.update(serial for record in before for serial in _serials(record))
+            new = [left for record in given if (left := _without(record, known))]
+            before.extend(new)
+            self._log[name] = sorted(self._log[name] + new, key=_serial)
             self._merged.pop(name, None)
+
+    def _give_way(self, name: str, here: set[int]) -> None:
+        """Of what was restored, leave out what these messages, which the host does have, tell themselves."""
+        before = self._restored[name]
+        if here.isdisjoint(serial for record in before for serial in _serials(record)):
+            return
+        old = {id(record) for record in before}
+        left = self._restored[name] = [kept for record in before if (kept := _without(record, here))]
+        read = [record for record in self._log[name] if id(record) not in old]
+        self._log[name] = sorted(read + left, key=_serial)
+        self._merged.pop(name, None)
 
 
 def hashable(value: Any) -> Any:

@@ -25,6 +25,11 @@ from .shapes import (
 
 Record: TypeAlias = Mapping[str, Any]
 
+Name: TypeAlias = int | str
+"""What names a message: its serial, or the host's id (``Info.id``)."""
+Named: TypeAlias = Name | tuple[Name, Name]
+"""One message, or all from one to another."""
+
 SECONDS_LIMIT = 1e11
 """Numbers from here on are milliseconds by mistake: as seconds they lie beyond the year 5000."""
 
@@ -67,27 +72,36 @@ class ApiError:
 class ManualRequest:
     """A manual run: its name, who asked (``user``, ``model`` or ``hook``), instructions, and a place.
 
-    ``messages``, ``from_`` and ``up_to`` name messages by serial (int) or by the host's id (str).
+    ``messages``, ``from_`` and ``up_to`` name messages by serial (int) or by the host's id (str; digits that are
+    none are a serial). A pair in ``messages`` names all from one message to the other, both included.
     """
 
     name: str = "compact"
     by: str = "user"
     instructions: str | None = None
-    messages: tuple[int | str, ...] = ()
-    from_: int | str | None = None
-    up_to: int | str | None = None
+    messages: tuple[Named, ...] = ()
+    from_: Name | None = None
+    up_to: Name | None = None
 
     @classmethod
     def of(cls, raw: str | Mapping[str, Any]) -> ManualRequest:
-        """From plain data; a string is the name. Raises ValueError for an unknown key."""
+        """From plain data; a string is the name, a list of two a pair. Raises ValueError for anything else."""
         if isinstance(raw, str):
             return cls(name=raw)
         values = {("from_" if key == "from" else key): value for key, value in raw.items()}
         unknown = sorted(set(values) - set(cls.__slots__))
         if unknown:
             raise ValueError(f"request: unknown key {unknown[0]!r}; known: {', '.join(cls.__slots__)}")
-        values["messages"] = tuple(values.get("messages", ()))
+        values["messages"] = tuple(_named(one) for one in values.get("messages", ()))
         return cls(**values)
+
+
+def _named(raw: Any) -> Named:
+    if not isinstance(raw, list | tuple):
+        return raw  # type: ignore[no-any-return]  # whatever it is, it names nothing if it is no name
+    if len(raw) != 2:
+        raise ValueError(f"request: messages: a range has two ends, not {len(raw)}: {raw!r}")
+    return raw[0], raw[1]
 
 
 TOLD = "told"

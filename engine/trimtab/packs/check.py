@@ -46,6 +46,7 @@ SENSE: tuple[Finding, ...] = (
     check_sense.targets_lie_below_triggers,
     check_sense.keys_go_together,
     check_sense.words_of_selectors_can_match,
+    check_sense.offered_tools_can_be_called,
     check_sense.defaults_are_taken,
 )
 """Findings about what keys mean together; asked only of packs in which nothing else is wrong."""

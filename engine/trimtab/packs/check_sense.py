@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
+from ..matching import Globs
 from ..policy.expressions import NoValue, Quantity
 from .context import Context, StageView
 from .nodes import Where
@@ -249,6 +250,47 @@ def words_of_selectors_can_match(context: Context) -> None:
                     f"add {event} to `at`",
                     on_key=True,
                 )
+
+
+def offered_tools_can_be_called(context: Context) -> None:
+    """A `tool` has a name of its own, its stage takes what a call names, and a call gets there."""
+    names: set[str] = set()
+    for stage in context.stages:
+        tool = stage.data.get("tool")
+        if not isinstance(tool, Mapping):
+            continue
+        place, name = (*stage.where, "tool"), tool["name"]
+        at = (stage.parent or stage).data.get("at", ["manual"])
+        manual = at.get("manual", {}) if isinstance(at, Mapping) else {}
+        if name in names:
+            hint = "give each a name of its own; `at` may take several requests"
+            context.report("name", f"the tool `{name}` is offered by two stages", (*place, "name"), hint)
+        elif not _goes_by_request(stage.data.get("select")):
+            hint = "add requested: true to `select`"
+            context.report(
+                "place",
+                f"a call names messages, and `{stage.id}` selects none of them",
+                place,
+                hint,
+                on_key=True,
+            )
+        elif "manual" not in at:
+            hint = "add manual to `at`"
+            context.report(
+                "events", f"a call is a manual request, and `{stage.id}` takes none", place, hint, on_key=True
+            )
+        elif "request" in manual and not Globs(manual["request"]).match(name):
+            hint = f"add {name} to the `request` of `at.manual`"
+            context.report(
+                "events", f"`{stage.id}` takes no manual request called `{name}`", (*place, "name"), hint
+            )
+        names.add(name)
+
+
+def _goes_by_request(select: object) -> bool:
+    if not isinstance(select, Mapping):
+        return False
+    return select.get("requested") is True or any(map(_goes_by_request, select.get("any", ())))
 
 
 def defaults_are_taken(context: Context) -> None:

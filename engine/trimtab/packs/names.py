@@ -64,6 +64,8 @@ def variables(kind: str, where: tuple[str | int, ...]) -> frozenset[str]:
     if kind == "replace":
         return known | _REPLACE | (_PROMPT if "digest" in keys else frozenset())
     if kind == "drop":
+        if "tool" in keys:
+            return frozenset({"settings", "model"})
         return known | {"removed"}
     if kind == "attach":
         return known | _ATTACH

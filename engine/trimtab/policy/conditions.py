@@ -128,6 +128,10 @@ class BooleanEntry(_Plain):
 class SettingsEntry(_Plain):
     wanted: tuple[tuple[str, bool | float | str], ...]
 
+    def admits(self, settings: Mapping[str, bool | float | str]) -> bool:
+        """Whether it holds under these settings."""
+        return all(_same(settings.get(name), wanted) for name, wanted in self.wanted)
+
     def test(self, scene: SceneLike, full: bool, reports: list[ConditionReport]) -> bool:
         holds = True
         for name, wanted in self.wanted:
@@ -247,6 +251,10 @@ class Condition:
                 if not full:
                     break
         return holds
+
+    def admits(self, settings: Mapping[str, bool | float | str]) -> bool:
+        """Whether its own entry about settings, if it has one, holds under these."""
+        return all(entry.admits(settings) for entry in self.entries if isinstance(entry, SettingsEntry))
 
     def outlook(self, scene: SceneLike, ranges: Ranges) -> tuple[bool, bool]:
         """Whether it can hold, and whether it must, for any numbers within ``ranges``."""

@@ -71,6 +71,23 @@ class Protection:
         serial = self._view.items[index].serial
         return serial in self._restored_serials or self._stage in self._undone_messages.get(serial, ())
 
+    def why(self, index: int) -> str | None:
+        """Why the message as a whole is out of bounds, in words; None if it is not."""
+        if not self.message(index):
+            return None
+        item = self._view.items[index]
+        if item.serial in self._pinned:
+            return "it is pinned"
+        if index < self._head:
+            return "it is part of the system prompt"
+        if item.origin in MADE and item.origin not in self._origins:
+            return "it is no message of the conversation itself, but was put in"
+        if index == self._last_user:
+            return "it is the newest message of the user"
+        if self._open_from is not None and index >= self._open_from:
+            return "its calls have not been answered yet"
+        return "it was brought back by hand"
+
     def block(self, index: int, block: int) -> bool:
         """Whether one shown block is out of bounds. Called for every block that matches: cheap tests first."""
         item = self._view.items[index]

@@ -15,6 +15,8 @@ from .metrics import SceneLike
 Use = tuple[int, int]
 """Where a call stands: item and block of the view."""
 
+SERIAL_DIGITS = 18
+"""More digits than any serial has; a number a model makes up may be of any length."""
 MEDIA_ERRORS = frozenset({"media_too_large", "too_many_media", "bad_media"})
 
 
@@ -120,17 +122,35 @@ def concluding(view: View) -> frozenset[int]:
 
 
 def requested(scene: SceneLike) -> frozenset[int]:
-    """Items the manual request names, by serial or by the host's id."""
+    """Items the manual request names, one by one or as ranges with both ends; a range with an unknown end is none."""
     request = scene.facts.request
     if request is None or scene.event != "manual" or not request.messages:
         return frozenset()
-    wanted = {str(name) for name in request.messages}
-    found = set()
-    for index, item in enumerate(scene.view.items):
-        info = scene.info(item.serial)
-        if str(item.serial) in wanted or (info is not None and info.id is not None and info.id in wanted):
-            found.add(index)
+    found: set[int] = set()
+    for named in request.messages:
+        first, last = named if isinstance(named, tuple) else (named, named)
+        ends = place_of(scene, first), place_of(scene, last)
+        if ends[0] is not None and ends[1] is not None:
+            found.update(range(min(ends[0], ends[1]), max(ends[0], ends[1]) + 1))
     return frozenset(found)
+
+
+def place_of(scene: SceneLike, name: object) -> int | None:
+    """The item a name means: a serial, or the host's id; digits in a text that are no id are a serial."""
+    if isinstance(name, str):
+        for index, item in enumerate(scene.view.items):
+            info = scene.info(item.serial)
+            if info is not None and info.id == name:
+                return index
+    serial = serial_of(name)
+    return None if serial is None else scene.view.index_of(serial)
+
+
+def serial_of(name: object) -> int | None:
+    """The serial a name is, or spells; None: it can be none."""
+    if isinstance(name, str) and name.isdecimal() and len(name) <= SERIAL_DIGITS:
+        return int(name)
+    return name if isinstance(name, int) and not isinstance(name, bool) else None
 
 
 def is_refused(scene: SceneLike, index: int, number: int, block: Block) -> bool:

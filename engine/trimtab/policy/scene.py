@@ -15,6 +15,7 @@ from ..facts import Facts
 from ..tokens.figure import Anchor, figure
 from ..tokens.models import Model
 from .evaluation import NeedsTool, NoValue
+from .hiding import unsaid
 from .history import HOOK_RESULTS
 from .past import Past
 from .refusals import Refusal
@@ -263,14 +264,17 @@ class Scene:
         return info.at if info is not None else None
 
     def fact(self, name: str) -> list[Mapping[str, Any]] | None:
-        """Records of a fact, newest last; the host's replace the traffic's; None: nobody knows."""
+        """Records of a fact, newest last; the host's replace the traffic's; None: nobody knows.
+
+        Of the traffic's nothing is said that a stage has taken out of its message by a pattern.
+        """
         given = self.facts.records(name, self.book.main_field(name))
         if given is not None:
             return list(given)
         read = self.book.records(name)
         if read is None and name == HOOK_RESULTS:
             return self.history.hook_results() or None
-        return read
+        return None if read is None else unsaid(self, read)
 
     def protection(self) -> Protection:
         """What the present stage may not choose."""

@@ -109,6 +109,13 @@ class Selector:
             one.relational for word, group in self.groups if word == "any" for one in group
         )
 
+    @property
+    def asks(self) -> bool:
+        """Whether it goes by what a manual request names."""
+        return any(isinstance(test, RequestedTest) and test.wanted for test in self.tests) or any(
+            one.asks for word, group in self.groups if word == "any" for one in group
+        )
+
     def strings(self, scene: SceneLike, tool: str | None) -> Callable[[str], bool]:
         """Which strings in inputs of a tool's calls ``size`` means; without ``size`` all. Raises NoValue."""
         run = Run(scene)

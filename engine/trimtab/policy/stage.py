@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from .conditions import Condition
     from .expressions import Quantity
     from .maker import Maker
+    from .offer import Offer
     from .proposal import Proposal
     from .scene import Scene
     from .selection import Fit, Keep, Selector
@@ -103,3 +104,8 @@ class Stage:
     children: tuple[Stage, ...] = ()
     origin: Source = NOWHERE
     description: str = ""
+
+    @property
+    def offer(self) -> Offer | None:
+        """The tool by which a model may ask for it."""
+        return getattr(self.params, "offer", None)

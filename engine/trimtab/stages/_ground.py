@@ -22,6 +22,8 @@ SHARE = 3
 """One record gets at most this part of what may be added, so that a long one leaves room for others."""
 LEAST_TOKENS, NOTE_TOKENS = 60, 16
 """Less of a record than this is not worth showing; the note about the part left out of it."""
+_TITLE_END = re.compile(r"[\s*_`~>\])}/|]*(?:\([^()\n]*\))?[\s*_`~]*(?:[:\u2013\u2014\uff1a]|-(?=\s))[*_`]*")
+"""What ends the heading in a line that goes on with words."""
 _MARKDOWN = re.compile(r"^#{1,6}\s", re.MULTILINE)
 
 
@@ -152,4 +154,12 @@ def _with_body(text: str, title: str, body: str, known: Sequence[str]) -> str:
     if _MARKDOWN.match(line):
         places += [one.start() for one in _MARKDOWN.finditer(rest)]
     behind = rest[min(places) :] if places else ""
-    return f"{text[:start]}{line.rstrip()}\n{body}\n" + (f"\n{behind}" if behind else "")
+    return f"{text[:start]}{_title_of(line, title)}\n{body}\n" + (f"\n{behind}" if behind else "")
+
+
+def _title_of(line: str, title: str) -> str:
+    """A heading's line without what stands behind the heading in the same line: it belongs to the old body."""
+    words = r"[\s_]+".join(re.escape(word) for word in title.replace("_", " ").split())
+    found = re.search(words, line, re.IGNORECASE)
+    ending = _TITLE_END.match(line, found.end()) if found is not None else None
+    return (line if ending is None else line[: ending.end()]).rstrip()

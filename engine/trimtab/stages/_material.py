@@ -6,13 +6,11 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ..conversation.edits import Mark
-from ..conversation.fold import sequence
 from ..conversation.items import MESSAGE_TOKENS, Block, Item, blocks_of, kind_of
 from ..conversation.request import Message
 from ..conversation.view import is_media
 from ..policy.contents import bytes_in, in_strings, lines_in, texts
-from ..policy.history import RESTORE
+from ..policy.hiding import authors, redacted
 from ..policy.scene import Scene
 from ._preview import head_end, tail_start
 
@@ -87,7 +85,7 @@ def gather(scene: Scene, start: int, stop: int, *, originals: bool, previous: bo
     """
     entries: list[Entry] = []
     changed = False
-    authors = {sequence(one): one.stage for one in scene.history.history.commits} if originals else {}
+    by = authors(scene) if originals else {}
     for index in range(start, stop):
         item = scene.view.items[index]
         if not previous and item.origin == "summary":
@@ -95,36 +93,10 @@ def gather(scene: Scene, start: int, stop: int, *, originals: bool, previous: bo
             continue
         if originals and item.serial in scene.overlay.changes:
             found = scene.base.index_of(item.serial)
-            if found is not None and not _redacted(scene, item.serial, authors):
+            if found is not None and not redacted(scene, item.serial, by):
                 item, changed = scene.base.items[found], True
         entries.append(Entry(index, item, None, item.total))
     return Material(tuple(entries), changed)
-
-
-NO_STAGES = frozenset({"input", "close", RESTORE})
-"""Authors of commits that are no stages': repairs, and originals brought back by hand. They hide nothing."""
-
-
-def _redacted(scene: Scene, serial: int, authors: Mapping[int, str]) -> bool:
-    """Whether a stage has taken parts out of the message by a pattern: nobody is shown those again.
-
-    Of a stage that the pack no longer has nobody can say what it did.
-    """
-    hidden: dict[int, bool] = {}
-    for number, block, what in scene.overlay.changes[serial]:
-        if what is Mark.ORIGINAL:
-            hidden[block] = False
-        elif not hidden.get(block):
-            hidden[block] = _hides(scene, authors.get(number))
-    return any(hidden.values())
-
-
-def _hides(scene: Scene, author: str | None) -> bool:
-    past = scene.history
-    # What this run has committed is not in the history yet: it may be any of the stages that did.
-    names = past.committed_now if author is None else [] if author in NO_STAGES else [author]
-    found = [past.index.by_id.get(name) for name in names]
-    return any(stage is None or getattr(stage.params, "pattern", None) is not None for stage in found)
 
 
 def each_block(scene: Scene, material: Material, change: Callable[[Block], Block | None]) -> Material:

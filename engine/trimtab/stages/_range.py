@@ -9,6 +9,7 @@ from ..conversation.items import Item, is_genuine
 from ..conversation.view import View
 from ..policy.narrowing import keep_range
 from ..policy.protection import MADE
+from ..policy.relations import place_of
 from ..policy.scene import Scene
 
 Part = tuple[int, int]
@@ -98,25 +99,16 @@ def _asked(scene: Scene, legal: Sequence[bool]) -> Part | str | None:
         return None
     start, stop = 0, len(scene.view.items)
     if request.from_ is not None:
-        found = _find(scene, request.from_)
+        found = place_of(scene, request.from_)
         if found is None:
             return f"the message {request.from_!r} that `from` names is not in the view"
         start = _behind(legal, found) if any(legal[found:-1]) else _before(legal, found)
     if request.up_to is not None:
-        found = _find(scene, request.up_to)
+        found = place_of(scene, request.up_to)
         if found is None:
             return f"the message {request.up_to!r} that `up_to` names is not in the view"
         stop = _before(legal, found) or (_behind(legal, found) if found else 0)
     return start, max(start, stop)
-
-
-def _find(scene: Scene, name: int | str) -> int | None:
-    """A message by its serial or by the host's id."""
-    for index, item in enumerate(scene.view.items):
-        info = scene.info(item.serial)
-        if str(item.serial) == str(name) or (info is not None and info.id is not None and info.id == name):
-            return index
-    return None
 
 
 def _before(legal: Sequence[bool], at: int) -> int:

@@ -12,6 +12,7 @@ from ..effects import Effect, put
 from ..policy.evaluation import NoValue
 from ..policy.maker import Maker
 from ..policy.narrowing import narrow, size_of_view
+from ..policy.offer import Offer
 from ..policy.proposal import Cover, Draft, Proposal, ViewEdit
 from ..policy.scene import Scene
 from ..policy.selection import Candidate
@@ -25,7 +26,9 @@ from ._variables import variables
 
 @dataclass(frozen=True, slots=True)
 class Drop:
-    """``text``, if there is one, is left at each gap; ``store`` is a folder of the store."""
+    """``text``, if there is one, is left at each gap; ``store`` is a folder of the store; ``offer`` is the tool by
+    which the model may ask for it.
+    """
 
     name: ClassVar[str] = "drop"
     shrinks: ClassVar[bool] = True
@@ -33,10 +36,11 @@ class Drop:
 
     text: Text | None = None
     store: str | None = None
+    offer: Offer | None = None
 
     @classmethod
     def build(cls, raw: Mapping[str, Any], make: Maker) -> Drop:
-        return cls(make.text(raw), raw.get("store"))
+        return cls(make.text(raw), raw.get("store"), Offer.build(raw, make))
 
     @property
     def opaque(self) -> bool:
