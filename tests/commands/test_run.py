@@ -107,6 +107,15 @@ def test_what_a_session_file_does_not_hold_is_named_when_the_request_is_written(
     assert "holds no max_tokens;" in left
 
 
+def test_a_written_request_that_names_files_of_memory_alone_is_no_secret(
+    trimtab: Callable, tmp_path: Path
+) -> None:
+    note = "names a file that only this run had in memory"
+    assert note in trimtab("run", EXAMPLE, "--out", tmp_path / "next.json").err
+    kept = trimtab("run", EXAMPLE, "--out", tmp_path / "next.json", "--dir", tmp_path / "kept")
+    assert note not in kept.err
+
+
 def test_a_dash_writes_the_request_to_stdout_and_the_receipt_to_stderr(
     trimtab: Callable, session: Path, pack: Path
 ) -> None:

@@ -49,8 +49,7 @@ def command(as_json: bool, out: str | None, **options: Any) -> int:
         click.echo(dumps(outcome.request))
     elif out is not None and not as_json:
         click.echo(escaped(f"written to {out}"))
-    missing = lacks(outcome.request) if out is not None else None
-    if missing is not None:
+    for missing in lacks(outcome.request, outcome.receipt, wish.folder) if out is not None else ():
         click.echo(f"note: {missing}", err=True)
     return exits.receipt_code(outcome.receipt, len(subject.warnings), wish.strict)
 

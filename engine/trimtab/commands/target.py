@@ -112,15 +112,22 @@ def _open_to_write(path: Path) -> int:
     return handle
 
 
-def lacks(request: Any) -> str | None:
-    """What the caller has to add before the request can be sent; None for one that came whole.
+def lacks(request: Any, receipt: Any, folder: str | None) -> list[str]:
+    """What the caller must know before a written request is sent; nothing for one that is whole.
 
     Session files hold messages only. ``max_tokens`` tells the two apart: the API takes no request without it.
+    Without a directory the files that stored results name are nowhere on disk.
     """
-    if "max_tokens" in request.extra:
-        return None
-    held = {"system": request.system, "tools": request.tools}
-    names = [name for name, value in held.items() if value is None]
-    *most, last = [*names, "max_tokens"]
-    said = f"{', '.join(most)} or {last}" if most else last
-    return f"the session file holds no {said}; add your own before the request is sent"
+    found: list[str] = []
+    if "max_tokens" not in request.extra:
+        held = {"system": request.system, "tools": request.tools}
+        names = [name for name, value in held.items() if value is None]
+        *most, last = [*names, "max_tokens"]
+        said = f"{', '.join(most)} or {last}" if most else last
+        found.append(f"the session file holds no {said}; add your own before the request is sent")
+    reports = [one for stage in receipt.stages for one in (stage, *stage.children)]
+    count = sum(one.items for one in reports if one.verdict == "committed" and one.restorable == "stored")
+    if count and folder is None:
+        blocks = "1 block names a file" if count == 1 else f"{count} blocks name files"
+        found.append(f"{blocks} that only this run had in memory; with --dir DIR they are written there")
+    return found
