@@ -38,14 +38,15 @@ def measure(run: Run, scene: Scene, stage: Stage, report: StageReport, trial: Tr
         tokens=Change(round(scene.tokens), round(scene.figure_of(view))),
         bytes=Change(scene.bytes, scene.bytes - scene.view.bytes + view.bytes),
         first_changed=changed,
-        cache_loss_tokens=loss,
+        cache_loss_tokens=round(scene.tokens_of(loss)),
         thinking_loss=trial.thinking_loss,
         restorable=restorable,
     )
 
 
 def first_changed(bench: Bench, view: View) -> tuple[int | None, int]:
-    """First message that differs from the last sent view, and the sent tokens behind it; (None, 0): an append.
+    """First message that differs from the last sent view, and estimated tokens of what was sent from there on;
+    (None, 0): an append.
 
     Before the first request of ours the raw transcript counts as sent.
     """

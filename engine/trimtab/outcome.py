@@ -83,7 +83,7 @@ def make_receipt(
         measured=after.measured,
         factor=round(staged.factor, 4),
         first_changed=changed,
-        cache_loss_tokens=loss,
+        cache_loss_tokens=round(before.tokens_of(loss)),
         thinking_loss=sum(_thinking(report) for report in run.reports),
         commits=len(run.commits),
     )

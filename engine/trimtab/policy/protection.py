@@ -111,4 +111,27 @@ class Protection:
         return author is not None and (author == self._stage or self._placeholder(author))
 
 
+class Judged:
+    """Protection for a stage that judges each block once: what it has judged is out of bounds, too.
+
+    ``judged`` answers for a message's serial and the number of a block in it.
+    """
+
+    def __init__(self, protection: Protection, view: View, judged: Callable[[int, int], bool]) -> None:
+        self._protection = protection
+        self._view = view
+        self._judged = judged
+
+    def message(self, index: int) -> bool:
+        """Whether the message as a whole is out of bounds: also if some of it was judged."""
+        blocks = range(len(self._view.items[index].chars))
+        return any(self._known(index, block) for block in blocks) or self._protection.message(index)
+
+    def block(self, index: int, block: int) -> bool:
+        return self._known(index, block) or self._protection.block(index, block)
+
+    def _known(self, index: int, block: int) -> bool:
+        return self._judged(*self._view.spot(index, block))
+
+
 OPAQUE = frozenset({"server_tool_use", "mcp_tool_use", "compaction", "container_upload"})

@@ -128,7 +128,7 @@ class Scene:
     @property
     def overhead(self) -> float:
         """Tokens of system and tools; a known factor makes them comparable with the figure."""
-        return self.overhead_estimate * self.factor
+        return self.tokens_of(self.overhead_estimate)
 
     @property
     def measured(self) -> bool:
@@ -235,8 +235,16 @@ class Scene:
     # --- messages and facts
 
     def count(self, text: str) -> int:
-        """Tokens of a text, by the session's counter."""
-        return self.maker.count(text)
+        """Tokens of a text by itself, in the unit of ``tokens``."""
+        return round(self.tokens_of(self.maker.count(text)))
+
+    def tokens_of(self, estimate: float) -> float:
+        """Tokens, in the unit of ``tokens``, of what the counter estimates at so many: a text, a block, a message.
+
+        The one place where an estimate becomes what a pack's quantities of tokens are compared with. A usage has no
+        say in it: that may hold a system prompt and tools nobody showed us, which no message is to answer for.
+        """
+        return self.factor * estimate
 
     def files_of(self, call: Call) -> Sequence[Mapping[str, Any]]:
         """Records of the fact ``files`` that this call gives."""
