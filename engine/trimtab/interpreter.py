@@ -170,7 +170,7 @@ def _choose(run: Run, scene: Scene, stage: Stage) -> Chosen:
     start = _unjudged(run, stage, view)
     if start >= len(view.items):
         return Chosen([])
-    guard = Judged(scene.protection(), view, partial(run.history.judged, stage.id))
+    guard = Judged(scene.protection(), view, partial(run.history.judged_blocks, stage.id))
     start = run_start(view.items, start) if joined else start
     return candidates(scene, stage.select, guard, stage.keep, start, joined)
 

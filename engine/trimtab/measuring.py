@@ -17,7 +17,7 @@ from .trial import Bench, Trial
 
 def measure(run: Run, scene: Scene, stage: Stage, report: StageReport, trial: Trial) -> StageReport:
     view = trial.standing.view
-    changed, loss = first_changed(run.bench, view)
+    changed, loss = first_changed(run.bench, view, scene.factor)
     spots: list[Spot] = []
     gone: list[int] = []
     brought: list[int] = []
@@ -38,24 +38,24 @@ def measure(run: Run, scene: Scene, stage: Stage, report: StageReport, trial: Tr
         tokens=Change(round(scene.tokens), round(scene.figure_of(view))),
         bytes=Change(scene.bytes, scene.bytes - scene.view.bytes + view.bytes),
         first_changed=changed,
-        cache_loss_tokens=round(scene.tokens_of(loss)),
+        cache_loss_tokens=loss,
         thinking_loss=trial.thinking_loss,
         restorable=restorable,
     )
 
 
-def first_changed(bench: Bench, view: View) -> tuple[int | None, int]:
-    """First message that differs from the last sent view, and estimated tokens of what was sent from there on;
-    (None, 0): an append.
+def first_changed(bench: Bench, view: View, factor: float) -> tuple[int | None, int]:
+    """First message that differs from the last sent view, and the sent tokens behind it; (None, 0): an append.
 
-    Before the first request of ours the raw transcript counts as sent.
+    Before the first request of ours the raw transcript counts as sent. The tokens are those of the figure:
+    estimate times ``factor``.
     """
     sent: Sequence[Item] = bench.base.items if bench.sent is None else bench.sent.items
     if bench.sent is not None and bench.sent.head != bench.head:
-        return 0, sum(item.total for item in sent)
+        return 0, round(factor * sum(item.total for item in sent))
     items = view.items
     size = min(len(sent), len(items))
     if items[:size] == sent[:size] and size == len(sent):
         return None, 0
     index = next((i for i in range(size) if items[i] is not sent[i]), size)
-    return index, sum([item.total for item in sent[index:]])
+    return index, round(factor * sum([item.total for item in sent[index:]]))

@@ -61,7 +61,7 @@ def make_receipt(
     dry: bool,
 ) -> Receipt:
     """The account of a run that has ended."""
-    changed, loss = first_changed(run.bench, after.view)
+    changed, loss = first_changed(run.bench, after.view, staged.factor)
     header = RunHeader(
         n=run.n,
         event=run.event,
@@ -83,7 +83,7 @@ def make_receipt(
         measured=after.measured,
         factor=round(staged.factor, 4),
         first_changed=changed,
-        cache_loss_tokens=round(before.tokens_of(loss)),
+        cache_loss_tokens=loss,
         thinking_loss=sum(_thinking(report) for report in run.reports),
         commits=len(run.commits),
     )
