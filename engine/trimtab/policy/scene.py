@@ -323,20 +323,17 @@ RESERVED_VALUES: Mapping[str, Callable[[Scene], float | bool]] = {
 
 
 def kept_of(then: UsageThen, view: View, overhead: float) -> float:
-    """Estimate of what of a measured request still stands unchanged in the view."""
+    """Estimate of what of a measured request still stands unchanged in the view: ``overhead``, and the messages.
+
+    What stays is added up, not what is gone taken off: of a message on a branch that was left, a session that is
+    opened anew does not know the size.
+    """
     measured = then.items
-    whole = view.items[: len(measured)] == measured
     deleted = view.deleted_by_serial()
-    if whole and not deleted:
+    if not deleted and view.items[: len(measured)] == measured:
         return then.estimate
     before = deleted_in(measured)
-    lost = 0
-    if not whole:
-        shown = {id(item) for item in view.items}
-        gone = [item for item in measured if id(item) not in shown]
-        lost = sum([item.total - before.get(item.serial, 0) for item in gone])
-        deleted = {serial: size for serial, size in deleted.items() if serial not in {i.serial for i in gone}}
-    if deleted:
-        known = {item.serial for item in measured}
-        lost += sum(max(0, size - before.get(at, 0)) for at, size in deleted.items() if at in known)
-    return max(0.0, then.estimate - lost)
+    shown = {id(item) for item in view.items}
+    stays = [item for item in measured if id(item) in shown]
+    gone = [max(before.get(item.serial, 0), deleted.get(item.serial, 0)) for item in stays]
+    return max(0.0, overhead + sum([item.total for item in stays]) - sum(gone))
