@@ -351,7 +351,8 @@ def propose(scene: Scene, ports: Ports | None = None) -> Proposal:
     assert stage.params is not None
     if stage.params.picks:
         assert stage.select is not None
-        scene.chosen = candidates(scene, stage.select, scene.protection(), stage.keep)
+        joined = stage.fit is not None and stage.fit.per == "message"
+        scene.chosen = candidates(scene, stage.select, scene.protection(), stage.keep, staying=joined)
         if not scene.chosen.candidates:
             return Proposal(reason="no candidate")
     proposed = stage.params.propose(scene)

@@ -226,7 +226,7 @@ def _move_memory(
     """What of a text is memory counts as memory, not as what carries it."""
     for one in memory:
         if one in text:
-            tokens = min(scene.count(one), found[home])
+            tokens = min(scene.maker.count(one), found[home])
             found[home] -= tokens
             found["memory",] += tokens
             blocks["memory",] += 1

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Generator, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from .conversation.view import View
@@ -16,7 +17,9 @@ from .effects import Effect, EffectFailed
 from .measuring import measure
 from .policy.evaluation import NoValue
 from .policy.gates import breaker_state
+from .policy.narrowing import run_start
 from .policy.proposal import Cover, Later, ModelCall, Proposal
+from .policy.protection import Judged
 from .policy.scene import Proposed, Scene
 from .policy.selection import Chosen, candidates
 from .policy.stage import Stage
@@ -157,11 +160,19 @@ def _one(run: Run, scene: Scene, stage: Stage, blank: StageReport) -> Core:
 
 
 def _choose(run: Run, scene: Scene, stage: Stage) -> Chosen:
-    """Step 2; a ``once`` stage looks only at what it has not judged."""
-    start = _unjudged(run, stage, scene.view) if stage.once else 0
-    if stage.select is None or (stage.once and start >= len(scene.view.items)):
+    """Step 2; a ``once`` stage looks only at what it has not judged, and at what counts to the same message."""
+    if stage.select is None:
         return Chosen([])
-    return candidates(scene, stage.select, scene.protection(), stage.keep, start)
+    joined = stage.fit is not None and stage.fit.per == "message"
+    if not stage.once:
+        return candidates(scene, stage.select, scene.protection(), stage.keep, staying=joined)
+    view = scene.view
+    start = _unjudged(run, stage, view)
+    if start >= len(view.items):
+        return Chosen([])
+    guard = Judged(scene.protection(), view, partial(run.history.judged_blocks, stage.id))
+    start = run_start(view.items, start) if joined else start
+    return candidates(scene, stage.select, guard, stage.keep, start, joined)
 
 
 def why_none(chosen: Chosen, once: bool) -> str:

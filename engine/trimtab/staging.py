@@ -299,23 +299,23 @@ class Staging:
         if anew:
             self._usage = None
         self._stale = False
-        found: list[tuple[int, Usage]] = []
+        found: list[tuple[int, Usage, float]] = []
         for index in range(first, len(track.base.items)):
             info = track.infos.get(track.base.items[index].serial)
             if info is not None and info.usage is not None and plausible(info.usage, request.model, window):
-                found.append((index, info.usage))
+                found.append((index, info.usage, math.inf))
         given = facts.usage
         told = track.history.told
         if given is not None and plausible(given, request.model, window):
             self.answered = self._answered()
-            found.append((self.answered, given))
-        elif anew and told is not None and told[0] <= len(track.base.items):
-            # What a host said once counts until something newer is known.
-            newer = any(index >= told[0] for index, _ in found)
+            found.append((self.answered, given, math.inf))
+        elif anew and told is not None and told[0] <= seen.new:
+            # What a host said once counts until something newer is known, or what it was about has changed.
+            newer = any(index >= told[0] for index, _, _ in found)
             found += [] if newer or not plausible(told[1], request.model, window) else [told]
         known = track.metered
-        for index, usage in found:
-            items, estimate, epoch = self._then(index)
+        for index, usage, before in found:
+            items, estimate, epoch = self._then(index, before)
             self._usage = UsageThen(usage.prompt, items, estimate, True)
             if usage is given or (usage is not (told and told[1]) and track.base.items[index].serial > known):
                 track.meter = track.meter.read(
@@ -335,10 +335,14 @@ class Staging:
         mark = self.track.history.last_sent
         return max(end, mark.length if mark is not None and mark.length <= len(items) else 0)
 
-    def _then(self, index: int) -> tuple[list[Item], float, int]:
-        """Items, estimate and epoch of the request that the response at a path position answered."""
+    def _then(self, index: int, before: float) -> tuple[list[Item], float, int]:
+        """Items, estimate and epoch of the request that the response at a path position answered.
+
+        It was sent in a run ``before`` that one: what was sent later was not measured by it.
+        """
         track, history = self.track, self.track.history
-        mark = next((m for m in reversed(history.runs) if m.sent and m.length <= index), None)
+        sent = (m for m in reversed(history.runs) if m.sent and m.length <= index and m.n < before)
+        mark = next(sent, None)
         if mark is None:
             raw = track.base.items[:index]
             return raw, self._overhead + track.base.tokens_before(index) - _deleted(raw), 0

@@ -107,6 +107,7 @@ class FakeScene:
     failure: str | None = None
     proposal: Any = None
     stage: Any = field(default_factory=lambda: SimpleNamespace(id="own"))
+    factor: float = 1.0
 
     @property
     def policy(self) -> Any:
@@ -147,7 +148,10 @@ class FakeScene:
         return METRICS[name].read(self)
 
     def count(self, text: str) -> int:
-        return count(text)
+        return round(self.tokens_of(count(text)))
+
+    def tokens_of(self, estimate: float) -> float:
+        return self.factor * estimate
 
     def files_of(self, call: Call) -> Sequence[Mapping[str, Any]]:
         path = call.input.get("file_path")

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import math
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -11,7 +12,7 @@ from tests.policy.staging import FakeScene, calls, limits, results, says, user, 
 from trimtab.policy.errors import PolicyError
 from trimtab.policy.evaluation import NoValue
 from trimtab.policy.measures import Candidate, keep
-from trimtab.policy.narrowing import fit, keep_range, narrow, size_of_view
+from trimtab.policy.narrowing import fit, joined, keep_range, narrow, run_start, size_of_view
 from trimtab.policy.selection import candidates, selector
 
 
@@ -134,6 +135,7 @@ def taken(
         "size": lambda one: one.chars,
         "gain": lambda one: one.chars,
         "lookup": scene.name,
+        "items": scene.view.items,
         **more,
     }
     return [one.chars for one in narrow(found, order, fit(raw) if raw else None, **arguments).taken]
@@ -167,9 +169,53 @@ def test_only_the_largest_of_three_is_taken_where_that_is_enough() -> None:
     assert taken(scene, found, "largest", raw, gain=lambda one: one.chars - 2500) == [120_000]
 
 
-def test_each_message_is_fitted_by_itself() -> None:
+def test_neighbouring_messages_of_one_role_are_fitted_as_the_one_the_api_makes_of_them() -> None:
     scene, found = results_of(120, 90, 20)
-    assert taken(scene, found, "largest", {"per": "message", "chars": 100}) == [120]
+    assert taken(scene, found, "largest", {"per": "message", "chars": 110}) == [120]
+    assert taken(scene, found, "oldest", {"per": "message", "chars": 109}) == [120, 90]
+
+
+def test_each_message_of_the_api_is_fitted_by_itself() -> None:
+    messages = [user("go")]
+    for name, size in (("a", 60), ("b", 90)):
+        messages += [calls((f"{name}0", "Bash", {}), (f"{name}1", "Bash", {}))]
+        messages += [results((f"{name}{at}", "x" * size)) for at in range(2)]
+    scene = FakeScene(view_of(messages))
+    found = candidates(scene, selector({"blocks": ["tool_result"]})).candidates
+    assert taken(scene, found, "newest", {"per": "message", "chars": 120}) == [90]
+
+
+def test_what_stays_counts_to_its_message_and_is_not_taken() -> None:
+    scene, found = results_of(120, 90, 20)
+    fitting = {"per": "message", "chars": 200}
+    assert taken(scene, found[1:], "largest", fitting) == []
+    assert taken(scene, found[1:], "largest", fitting, staying=found[:1]) == [90]
+    scene, found = results_of(120, 90, 20, apart=False)
+    assert taken(scene, found[1:], "oldest", fitting, staying=found[:1]) == [90]
+
+
+def test_a_choice_tells_what_of_it_stays_where_that_is_asked_for() -> None:
+    scene, _ = results_of(10, 30, 20)
+    guard = SimpleNamespace(block=lambda index, block: index == 2)
+    select, spared = selector({"blocks": ["tool_result"]}), keep({"newest": {"items": 1}})
+    chosen = candidates(scene, select, guard, spared, staying=True)
+    assert [one.chars for one in chosen.candidates] == [30]
+    assert [one.chars for one in chosen.staying] == [10, 20]
+    assert candidates(scene, select, guard, spared).staying == []
+
+
+@given(st.lists(st.sampled_from(["user", "assistant", "system"]), min_size=1, max_size=12), st.data())
+def test_runs_of_one_role_are_found_from_any_choice_of_messages(
+    roles: list[str], data: st.DataObject
+) -> None:
+    view = view_of([{"role": role, "content": "x"} for role in roles])
+    chosen = sorted(data.draw(st.sets(st.integers(0, len(roles) - 1))))
+    found = joined(view.items, chosen)
+    assert list(found) == chosen
+    for index, start in found.items():
+        assert start == run_start(view.items, index)
+        assert set(roles[start : index + 1]) == {roles[index]}
+        assert start == 0 or roles[start - 1] != roles[index]
 
 
 def test_one_that_frees_nothing_is_passed_over() -> None:
@@ -183,8 +229,10 @@ def test_it_says_whether_what_was_taken_is_enough() -> None:
     arguments: dict[str, Any] = {"figure": 100, "size": lambda one: one.chars, "gain": lambda one: one.chars}
     enough = fit({"per": "view", "chars": 60})
     too_little = fit({"per": "view", "chars": 59})
-    assert narrow(found, "oldest", enough, lookup=scene.name, **arguments).fits
-    assert not narrow(found, "oldest", too_little, lookup=scene.name, **arguments).fits
+    assert narrow(found, "oldest", enough, lookup=scene.name, items=scene.view.items, **arguments).fits
+    assert not narrow(
+        found, "oldest", too_little, lookup=scene.name, items=scene.view.items, **arguments
+    ).fits
 
 
 def test_a_target_without_a_value_fails() -> None:
@@ -220,6 +268,7 @@ def test_what_is_taken_is_the_shortest_prefix_that_fits(sizes: list[int], limit:
         size=lambda one: one.chars,
         gain=lambda one: one.chars,
         lookup=scene.name,
+        items=scene.view.items,
     )
     count = len(outcome.taken)
     assert {id(one) for one in outcome.taken} == {id(one) for one in ordered[:count]}

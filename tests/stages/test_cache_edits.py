@@ -148,6 +148,18 @@ def test_fit_in_characters_knows_what_is_deleted() -> None:
     assert s.run(stage).edits == ()
 
 
+def test_fit_per_message_counts_what_the_api_joins_without_what_is_deleted() -> None:
+    found = [(name, "word " * 100) for name in "abc"]
+    answers = [results(one) for one in found]
+    s = Session(
+        [user("go"), calls(*[(name, "Bash", {}) for name, _ in found]), *answers, says("ok"), user("on")]
+    )
+    fit = {"per": "message", "chars": 1000}
+    assert named(s.run(warm(fit=fit))) == ["a"]
+    assert s.propose(warm(fit=fit)).edits == ()
+    assert named(s.propose(warm(fit={"per": "message", "chars": 600}))) == ["b"]
+
+
 def test_other_blocks_than_results_are_a_problem_of_the_pack() -> None:
     text = (
         HEAD

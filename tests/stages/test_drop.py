@@ -225,6 +225,28 @@ def test_the_largest_go_first_if_order_says_so() -> None:
     assert s.texts == ["go", "Bash({'command': '1'})", "x " * 100, "next"]
 
 
+@pytest.mark.parametrize("apart", [False, True])
+def test_results_go_until_those_of_one_message_of_the_api_fit(apart: bool) -> None:
+    found = [(name, name * 300) for name in "abc"]
+    answers = [results(one) for one in found] if apart else [results(*found)]
+    s = session(
+        user("go"), calls(*[(name, "Bash", {}) for name, _ in found]), *answers, says("ok"), user("next")
+    )
+    fit = {"per": "message", "chars": 600}
+    s.run(dropping({"blocks": ["tool_result"]}, order="newest", fit=fit))
+    assert "|".join(s.texts) == f"go|Bash({{}})|Bash({{}})|{'a' * 300}|{'b' * 300}|ok|next"
+
+
+def test_a_call_and_its_result_count_each_to_its_own_message() -> None:
+    found = [(name, name * 300) for name in "abc"]
+    s = session(
+        user("go"), calls(*[(n, "Bash", {"of": "x" * 300}) for n, _ in found]), results(*found), user("next")
+    )
+    fit = {"per": "message", "chars": 700}
+    s.run(dropping({"blocks": ["tool_use", "tool_result"]}, fit=fit))
+    assert [text.count("|") for text in s.texts] == [0, 1, 1, 0]
+
+
 def test_a_view_that_fits_is_left_alone() -> None:
     proposal = two_turns().propose(dropping(fit={"per": "view", "tokens": 100_000}))
     assert proposal.edits == ()

@@ -542,6 +542,26 @@ def test_of_three_results_in_one_message_only_the_largest_goes_if_that_is_enough
     assert [len(block["content"]) > 1000 for block in s.shown[2]["content"]] == [False, True, True]
 
 
+def test_what_a_keep_spares_counts_to_its_message_and_stays() -> None:
+    found = [(name, name * 400) for name in "abc"]
+    s = session(calls(*[(name, "Bash", {}) for name, _ in found]), *[results(one) for one in found])
+    stage = replacing(order="newest", fit={"per": "message", "chars": 900}, keep={"newest": {"items": 1}})
+    s.run(stage)
+    assert s.texts[2:] == ["a" * 400, "[cleared]", "c" * 400]
+
+
+def test_reads_of_stored_files_count_to_their_message_and_stay() -> None:
+    s = session(*bash("a", "ls", "x" * 900))
+    stage = replacing("[at {{ path }}]", store="r", order="largest", fit={"per": "message", "chars": 800})
+    s.run(stage)
+    path = s.texts[2].removeprefix("[at ").removesuffix("]")
+    uses = [("b", "Bash", {"command": f"cat {path}"}), ("c", "Bash", {"command": "ls"})]
+    s.append([calls(*uses), results(("b", "x" * 500)), results(("c", "y" * 400))])
+    s.run(stage)
+    assert s.texts[4] == "x" * 500
+    assert s.texts[5].startswith("[at ")
+
+
 def test_a_usage_that_was_reported_counts_what_goes_at_its_own_rate() -> None:
     rounds = [message for n in range(6) for message in bash(f"t{n}", "ls", f"word {n} " * 400)]
     plain = session(*rounds)

@@ -47,6 +47,7 @@ class History:
     """Grows with each record; answers by stage id. Copy it with ``of(records)``.
 
     ``marked``: digest of the message and block of every cache mark of ours, should the host feed our view back.
+    ``told``: the newest usage a host gave by itself, the path length it was about, and the run it was given in.
     """
 
     def __init__(self) -> None:
@@ -54,7 +55,7 @@ class History:
         self.commits: list[Commit] = []
         self.undone: set[str] = set()
         self.last_run: RunRecord | None = None
-        self.told: tuple[int, Usage] | None = None
+        self.told: tuple[int, Usage, int] | None = None
         self._undone_at: dict[str, int] = {}
         self.notes: dict[str, Note] = {}
         self.drafts: dict[str, list[Note]] = {}
@@ -121,7 +122,7 @@ class History:
         mark = RunMark(record.n, record.event, at, tip, len(self._path), record.sent, record.estimate)
         self.runs.append(mark)
         if record.usage is not None and record.answered is not None:
-            self.told = (record.answered, record.usage)
+            self.told = (record.answered, record.usage, record.n)
         self.last_run = record
         if record.event == "overflow":
             self._refusals += 1

@@ -134,7 +134,8 @@ def _age(run: Run, unit: str, check: NumberCheck) -> MessageCheck:
         last = len(view.items) - 1
         return lambda index, item: check(last - index)
     if unit == "tokens":
-        return lambda index, item: check(view.tokens_after(index))
+        tokens_of = run.scene.tokens_of
+        return lambda index, item: check(tokens_of(view.tokens_after(index)))
     now, info_of = run.scene.facts.now, run.scene.info
 
     def minutes(index: int, item: Item) -> bool:

@@ -22,7 +22,10 @@ SIZES = ("tokens", "chars")
 
 
 class Candidate:
-    """A block (or, with ``block`` None, a message) that a stage may edit; places are those of the view."""
+    """A block (or, with ``block`` None, a message) that a stage may edit; places are those of the view.
+
+    ``tokens`` are estimated.
+    """
 
     __slots__ = ("block", "chars", "index", "item", "tokens")
 
@@ -181,7 +184,7 @@ class Entries(Protocol):
     def __len__(self) -> int: ...
 
     def size(self, unit: str, at: int) -> float:
-        """Items, tokens or chars of entry ``at``."""
+        """Items, chars, or tokens of the figure of entry ``at``."""
 
     def group(self, unit: str, at: int) -> int | None:
         """Message, round or turn of entry ``at``; None: it counts for none."""
@@ -192,6 +195,7 @@ class CandidateEntries:
 
     def __init__(self, scene: SceneLike, candidates: Sequence[Candidate]) -> None:
         self.view = scene.view
+        self.tokens_of = scene.tokens_of
         self.candidates = candidates
 
     def __len__(self) -> int:
@@ -201,7 +205,7 @@ class CandidateEntries:
         if unit == "items":
             return 1
         candidate = self.candidates[at]
-        return candidate.tokens if unit == "tokens" else candidate.chars
+        return self.tokens_of(candidate.tokens) if unit == "tokens" else candidate.chars
 
     def group(self, unit: str, at: int) -> int | None:
         return _group(self.view, unit, self.candidates[at].index, self.candidates[at].item)
@@ -212,6 +216,7 @@ class ViewEntries:
 
     def __init__(self, scene: SceneLike) -> None:
         self.view = scene.view
+        self.tokens_of = scene.tokens_of
 
     def __len__(self) -> int:
         return len(self.view.items)
@@ -220,7 +225,7 @@ class ViewEntries:
         if unit == "items":
             return 1
         item = self.view.items[at]
-        return item.total if unit == "tokens" else sum(item.chars)
+        return self.tokens_of(item.total) if unit == "tokens" else sum(item.chars)
 
     def group(self, unit: str, at: int) -> int | None:
         return _group(self.view, unit, at, self.view.items[at])

@@ -147,7 +147,10 @@ class SceneLike(Protocol):
     def metric(self, name: str) -> float | str | bool | None: ...
 
     def count(self, text: str) -> int:
-        """Tokens of a text."""
+        """Tokens of a text by itself, in the unit of ``tokens``."""
+
+    def tokens_of(self, estimate: float) -> float:
+        """Tokens, in the unit of ``tokens``, of what is estimated at so many."""
 
     def paths_of(self, call: Call) -> Sequence[str]:
         """The paths a call names, as the pack's fact ``files`` reads them."""

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from ..conversation.items import is_genuine
+from ..conversation.items import Item, is_genuine
 from .errors import PolicyError
 from .evaluation import Lookup
 from .expressions import Quantity
@@ -95,7 +95,10 @@ def _place(legal: Sequence[bool], at: int, step: int) -> int | None:
 
 @dataclass(frozen=True, slots=True)
 class Fit:
-    """The size to reach: of the ``view``, or of the selected blocks of each ``message`` together."""
+    """The size to reach: of the ``view``, or of the selected blocks of each ``message`` together.
+
+    A message is what the API makes of neighbouring messages of one role.
+    """
 
     per: str
     unit: str
@@ -140,6 +143,27 @@ def size_of_view(scene: SceneLike, unit: str) -> float:
     return sum([sum(item.chars) for item in scene.view.items])
 
 
+def run_start(items: Sequence[Item], index: int) -> int:
+    """Index of the first message of the run of one role that a message stands in: the API joins them to one."""
+    role = items[index].role
+    while index and items[index - 1].role == role:
+        index -= 1
+    return index
+
+
+def joined(items: Sequence[Item], indexes: Iterable[int]) -> dict[int, int]:
+    """By index (ascending), where the run of one role begins: those of one run are one message of the API."""
+    starts: dict[int, int] = {}
+    known, start = -1, -1
+    for index in indexes:
+        role, at = items[index].role, index
+        while at and at != known and items[at - 1].role == role:
+            at -= 1
+        known, start = index, start if at == known else at
+        starts[index] = start
+    return starts
+
+
 def in_order(
     candidates: Sequence[Candidate], order: str, size: Callable[[Candidate], float] | None = None
 ) -> list[Candidate]:
@@ -161,26 +185,35 @@ def narrow(
     size: Callable[[Candidate], float],
     gain: Callable[[Candidate], float],
     lookup: Lookup,
+    items: Sequence[Item],
+    staying: Sequence[Candidate] = (),
 ) -> Narrowed:
     """Take candidates in order until it fits; all of them without a target.
 
     ``candidates`` stand in view order. ``figure`` is the view's size, ``size`` a candidate's and ``gain``
-    what taking it frees, all in the target's unit. One that frees nothing is passed over. Raises NoValue.
+    what taking it frees, all in the target's unit. One that frees nothing is passed over. ``items`` are the
+    view's; ``staying``, what was selected and is not to be taken, counts to the size of its message.
+    Raises NoValue.
     """
     if target is None:
         return Narrowed(list(candidates))
     limit = target.limit.value(lookup)
-    groups: Mapping[int, list[Candidate]]
+    groups: dict[int, list[Candidate]] = {}
+    sums: dict[int, float] = {}
     if target.per == "view":
-        groups = {0: list(candidates)}
+        groups[0], sums[0] = list(candidates), figure
     else:
-        groups = {}
+        start_of = joined(items, sorted({one.index for one in (*candidates, *staying)}))
         for candidate in candidates:
-            groups.setdefault(candidate.index, []).append(candidate)
+            groups.setdefault(start_of[candidate.index], []).append(candidate)
+        for candidate in (*candidates, *staying):
+            start = start_of[candidate.index]
+            if start in groups:
+                sums[start] = sums.get(start, 0) + size(candidate)
     taken: set[int] = set()
     fits = True
-    for group in groups.values():
-        left = figure if target.per == "view" else sum([size(candidate) for candidate in group])
+    for start, group in groups.items():
+        left = sums[start]
         if left <= limit:
             continue
         for candidate in in_order(group, order, size):

@@ -128,4 +128,25 @@ class Protection:
         return author is not None and (author == self._stage or self._placeholder(author))
 
 
+class Judged:
+    """Protection for a stage that judges each block once: what it has judged is out of bounds, too.
+
+    ``judged`` says of a message, by its serial, how many of its leading blocks are.
+    """
+
+    def __init__(self, protection: Protection, view: View, judged: Callable[[int], int]) -> None:
+        self._protection = protection
+        self._view = view
+        self._judged = judged
+
+    def message(self, index: int) -> bool:
+        """Whether the message as a whole is out of bounds: also if some of it was judged."""
+        return self._judged(self._view.items[index].serial) > 0 or self._protection.message(index)
+
+    def block(self, index: int, block: int) -> bool:
+        """Whether one shown block is out of bounds."""
+        spot = self._view.spot(index, block)
+        return spot.block < self._judged(spot.serial) or self._protection.block(index, block)
+
+
 OPAQUE = frozenset({"server_tool_use", "mcp_tool_use", "compaction", "container_upload"})

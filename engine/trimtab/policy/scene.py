@@ -135,7 +135,7 @@ class Scene:
     @property
     def overhead(self) -> float:
         """Tokens of system and tools; a known factor makes them comparable with the figure."""
-        return self.overhead_estimate * self.factor
+        return self.tokens_of(self.overhead_estimate)
 
     @property
     def measured(self) -> bool:
@@ -242,8 +242,16 @@ class Scene:
     # --- messages and facts
 
     def count(self, text: str) -> int:
-        """Tokens of a text, by the session's counter."""
-        return self.maker.count(text)
+        """Tokens of a text by itself, in the unit of ``tokens``."""
+        return round(self.tokens_of(self.maker.count(text)))
+
+    def tokens_of(self, estimate: float) -> float:
+        """Tokens, in the unit of ``tokens``, of what the counter estimates at so many: a text, a block, a message.
+
+        The one place where an estimate becomes what a pack's quantities of tokens are compared with. A usage has no
+        say in it: that may hold a system prompt and tools nobody showed us, which no message is to answer for.
+        """
+        return self.factor * estimate
 
     def files_of(self, call: Call) -> Sequence[Mapping[str, Any]]:
         """Records of the fact ``files`` that this call gives."""
@@ -325,20 +333,17 @@ RESERVED_VALUES: Mapping[str, Callable[[Scene], float | bool]] = {
 
 
 def kept_of(then: UsageThen, view: View, overhead: float) -> float:
-    """Estimate of what of a measured request still stands unchanged in the view."""
+    """Estimate of what of a measured request still stands unchanged in the view: ``overhead``, and the messages.
+
+    What stays is added up, not what is gone taken off: of a message on a branch that was left, a session that is
+    opened anew does not know the size.
+    """
     measured = then.items
-    whole = view.items[: len(measured)] == measured
     deleted = view.deleted_by_serial()
-    if whole and not deleted:
+    if not deleted and view.items[: len(measured)] == measured:
         return then.estimate
     before = deleted_in(measured)
-    lost = 0
-    if not whole:
-        shown = {id(item) for item in view.items}
-        gone = [item for item in measured if id(item) not in shown]
-        lost = sum([item.total - before.get(item.serial, 0) for item in gone])
-        deleted = {serial: size for serial, size in deleted.items() if serial not in {i.serial for i in gone}}
-    if deleted:
-        known = {item.serial for item in measured}
-        lost += sum(max(0, size - before.get(at, 0)) for at, size in deleted.items() if at in known)
-    return max(0.0, then.estimate - lost)
+    shown = {id(item) for item in view.items}
+    stays = [item for item in measured if id(item) in shown]
+    gone = [max(before.get(item.serial, 0), deleted.get(item.serial, 0)) for item in stays]
+    return max(0.0, overhead + sum([item.total for item in stays]) - sum(gone))

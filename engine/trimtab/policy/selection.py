@@ -134,13 +134,17 @@ class Selector:
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """Candidates in view order; of what ``matched`` some were ``protected``, some ``spared`` by a keep."""
+    """Candidates in view order; of what ``matched`` some were ``protected``, some ``spared`` by a keep.
+
+    ``staying`` are those two, where they were asked for: they stay, and count to the size of their message.
+    """
 
     candidates: list[Candidate]
     matched: int = 0
     protected: int = 0
     spared: int = 0
     edges: tuple[Edge, ...] = ()
+    staying: list[Candidate] = field(default_factory=list)
 
 
 # ------------------------------------------------------------------------------------------------ choosing
@@ -152,22 +156,29 @@ def candidates(
     protected: Guard | None = None,
     keeps: Sequence[Keep] = (),
     start: int = 0,
+    staying: bool = False,
 ) -> Chosen:
-    """What matches, less the protected, less what is kept; only items from ``start`` on. Raises NoValue."""
+    """What matches, less the protected, less what is kept; only items from ``start`` on.
+
+    ``staying``: what is taken off is wanted, too. Raises NoValue.
+    """
     run = Run(scene)
-    if selector.blocks:
-        found, matched = _blocks(run, selector, protected, start)
-    else:
-        found, matched = _messages(run, selector, protected, start)
+    held: list[Candidate] = []
+    choose = _blocks if selector.blocks else _messages
+    found, matched = choose(run, selector, protected, start, held if staying else None)
     count = matched - len(found)
     if not keeps or not found:
-        return Chosen(found, matched, count)
+        return Chosen(found, matched, count, staying=held)
     spares = kept(scene, keeps, found)
     left = [candidate for candidate, spared in zip(found, spares.spared, strict=True) if not spared]
-    return Chosen(left, matched, count, len(found) - len(left), spares.edges)
+    if staying:
+        held += [candidate for candidate, spared in zip(found, spares.spared, strict=True) if spared]
+    return Chosen(left, matched, count, len(found) - len(left), spares.edges, held)
 
 
-def _blocks(run: Run, selector: Selector, protected: Guard | None, start: int) -> tuple[list[Candidate], int]:
+def _blocks(
+    run: Run, selector: Selector, protected: Guard | None, start: int, held: list[Candidate] | None
+) -> tuple[list[Candidate], int]:
     whole, parts = _checks(run, selector)
     kinds = _kinds(selector.blocks)
     mask = 0
@@ -198,11 +209,13 @@ def _blocks(run: Run, selector: Selector, protected: Guard | None, start: int) -
                     matched += 1
                     if out_of_bounds is None or not out_of_bounds(index, number):
                         found.append(Candidate(index, number, item, item.chars[number], item.tokens[number]))
+                    elif held is not None:
+                        held.append(Candidate(index, number, item, item.chars[number], item.tokens[number]))
     return found, matched
 
 
 def _messages(
-    run: Run, selector: Selector, protected: Guard | None, start: int
+    run: Run, selector: Selector, protected: Guard | None, start: int, held: list[Candidate] | None
 ) -> tuple[list[Candidate], int]:
     check = _message_check(run, selector)
     items = run.view.items
@@ -214,6 +227,8 @@ def _messages(
             matched += 1
             if protected is None or not protected.message(index):
                 found.append(Candidate(index, None, item, sum(item.chars), item.total))
+            elif held is not None:
+                held.append(Candidate(index, None, item, sum(item.chars), item.total))
     return found, matched
 
 

@@ -56,7 +56,7 @@ class SizeTest(OnBlocks):
                 if fits is None:
                     call = run.call(index, number, block)
                     fits = limits.of(call.name if call is not None else None)
-                if not fits(_size(unit, item, number, block)):
+                if not fits(_size(run, unit, item, number, block)):
                     return False
             return True
 
@@ -65,7 +65,7 @@ class SizeTest(OnBlocks):
     def total(self, run: Run) -> MessageCheck:
         """The check on the sum over a message's blocks."""
         units = [(unit, _Limits(run, limits).of(None)) for unit, limits in self.units]
-        return lambda index, item: all(fits(_total(unit, item)) for unit, fits in units)
+        return lambda index, item: all(fits(_total(run, unit, item)) for unit, fits in units)
 
     def strings(self, run: Run, tool: str | None) -> Callable[[str], bool]:
         """The check on single strings of the inputs of this tool's calls."""
@@ -77,21 +77,23 @@ class SizeTest(OnBlocks):
             yield from limits.references(("size", unit))
 
 
-def _size(unit: str, item: Item, number: int, block: Block) -> float:
+def _size(run: Run, unit: str, item: Item, number: int, block: Block) -> float:
     if unit == "chars":
         return item.chars[number]
     if unit == "tokens":
-        return item.tokens[number]
+        return run.scene.tokens_of(item.tokens[number])
     measure = bytes_in if unit == "bytes" else lines_in
     return sum([measure(text) for text in texts(block)])
 
 
-def _total(unit: str, item: Item) -> float:
+def _total(run: Run, unit: str, item: Item) -> float:
     if unit == "chars":
         return sum(item.chars)
     if unit == "tokens":
-        return item.total
-    return sum([_size(unit, item, number, block) for number, block in enumerate(blocks_of(item.message))])
+        return run.scene.tokens_of(item.total)
+    return sum(
+        [_size(run, unit, item, number, block) for number, block in enumerate(blocks_of(item.message))]
+    )
 
 
 def _string_fits(run: Run, units: Sequence[tuple[str, _Limits]], text: str, tool: str | None) -> bool:

@@ -23,7 +23,7 @@ from ._range import Range
 from ._variables import variables
 
 NOTE_TOKENS, NOTE_CHARS = 16, 44
-"""What the note about the part left out of a message, and the message itself, take of its budget."""
+"""What the note about the part left out of a message, and the message itself, take of its budget, estimated."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -253,11 +253,10 @@ class Composer:
         """As much of a message as the rest of a budget allows."""
         text = text_of(candidate.item.message.get("content"))
         for unit, room in edge.room.items():
-            text = cut(
-                text, Limit(unit, room - (NOTE_TOKENS if unit == "tokens" else NOTE_CHARS)), self.scene.count
-            )
-            if room <= (NOTE_TOKENS if unit == "tokens" else NOTE_CHARS):
+            room -= self.scene.tokens_of(NOTE_TOKENS) if unit == "tokens" else NOTE_CHARS
+            if room <= 0:
                 return None
+            text = cut(text, Limit(unit, room), self.scene.count)
         if not text.strip():
             return None
         return Draft({"role": part.role or candidate.item.role, "content": text}, candidate.item.origin)

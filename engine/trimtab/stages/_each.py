@@ -45,7 +45,7 @@ def append_to_each(scene: Scene, entries: Sequence[Entry], select: Selector | No
     if not edits:
         return Proposal(reason="every message selected has it" if matched else "no message matches")
     ceiling = scene.ceiling
-    if ceiling is not None and scene.tokens < ceiling <= scene.tokens + scene.factor * added:
+    if ceiling is not None and scene.tokens < ceiling <= scene.tokens + added:
         return Proposal(reason="the view would be over a trigger again", remarks={"left_out": len(edits)})
     return Proposal(tuple(edits), items=len(edits))
 

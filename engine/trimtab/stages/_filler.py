@@ -19,7 +19,7 @@ BESIDES = frozenset({"type", "text", "cache_control"})
 
 
 class Change:
-    """What a rewrite sets; equal ``key``, equal ``set``. ``tokens`` and ``chars`` are the block's then."""
+    """What a rewrite sets; equal ``key``, equal ``set``. ``chars`` and (estimated) ``tokens`` are the block's then."""
 
     __slots__ = ("chars", "key", "set", "text", "tokens")
 
@@ -50,7 +50,7 @@ class Filler:
         self._fixed: str | None = text.render(self._common) if text.variables <= COMMON else None
         self._sets: dict[Any, Change] = {}
         self._strings: dict[str, Callable[[str], bool]] = {}
-        self._count = scene.count
+        self._count = scene.maker.count
 
     # --- one text
 
@@ -76,9 +76,9 @@ class Filler:
         found: dict[str, Any] = {}
         for name in names:
             if name == "size":
-                found[name] = Lazy(sizes(text, self._count))
+                found[name] = Lazy(sizes(text, self._scene.count))
             elif name == "elided":
-                found[name] = Lazy(sizes(text[end:start], self._count))
+                found[name] = Lazy(sizes(text[end:start], self._scene.count))
             elif name == "head":
                 found[name] = text[:end]
             elif name == "tail":

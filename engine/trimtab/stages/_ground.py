@@ -89,7 +89,7 @@ class _Purse:
     def __init__(self, scene: Scene, budget: Mapping[str, float], room: float) -> None:
         self.items = budget.get("items", math.inf)
         # A few tokens for headings and notes about what is left out.
-        self.tokens = min(budget.get("tokens", math.inf), room - 40)
+        self.tokens = min(budget.get("tokens", math.inf), room - scene.tokens_of(40))
         self.chars = budget.get("chars", math.inf)
         self._most = self.tokens / SHARE
         self._each = {
@@ -105,7 +105,7 @@ class _Purse:
         line = _prefixed(text, prefix)
         tokens, room = count(line) + 1, min(self.tokens, self._most)
         if tokens > room >= LEAST_TOKENS:
-            bare = (room - NOTE_TOKENS) * count(text) / tokens
+            bare = (room - self._scene.tokens_of(NOTE_TOKENS)) * count(text) / tokens
             line = _prefixed(cut(text, Limit("tokens", bare), count), prefix)
             tokens = count(line) + 1
         if self.items < 1 or tokens > self.tokens or len(line) > self.chars:

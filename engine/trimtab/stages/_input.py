@@ -86,7 +86,7 @@ def sheet(scene: Scene, given: Input, material: Material, start: int, model: str
     if given.as_text:
         text = transcript(material.entries)
         fenced = fence(text, mark([text]))
-        tokens = scene.count(fenced) * factor_of(scene, model)
+        tokens = scene.maker.count(fenced) * factor_of(scene, model)
         if given.role == "system":
             return Sheet(None, "", fenced, None, tokens)
         return Sheet(None, fenced, None, None, tokens)

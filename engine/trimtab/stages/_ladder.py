@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -105,8 +105,9 @@ def _remove(scene: Scene, material: Material, removal: Removal, excess: float | 
     order = _ordered(list(range(len(units))), removal.end)
     spare = 0 if removal.what == "tool_results" else 1
     target: float
+    size: Callable[[float], float] = scene.tokens_of
     if removal.excess and excess is not None and excess > 0:
-        unit, target = "tokens", excess
+        unit, target, size = "tokens", excess, float
     else:
         unit, target = removal.unit, removal.amount.value(scene.name)
     if unit == "share":
@@ -117,7 +118,7 @@ def _remove(scene: Scene, material: Material, removal: Removal, excess: float | 
         if done >= target or len(taken) >= len(units) - spare:
             break
         taken.add(at)
-        done += _tokens(material, units[at]) if unit == "tokens" else 1
+        done += size(_tokens(material, units[at])) if unit == "tokens" else 1
     places = {place for at in taken for place in units[at]}
     if not places:
         return material

@@ -232,7 +232,7 @@ def _field(block: Mapping[str, Any], name: str, limit: Limit, count: Count) -> M
 def fits(text: str, limit: Limit, count: Count) -> bool:
     """Whether a text is within a limit."""
     if limit.unit == "tokens":
-        return len(text) <= limit.amount or count(text) <= limit.amount
+        return count(text) <= limit.amount
     size = {"chars": len, "bytes": bytes_in, "lines": lines_in}[limit.unit](text)
     return size <= limit.amount
 

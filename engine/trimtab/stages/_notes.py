@@ -82,11 +82,8 @@ def _shorter(part: str, level: float, sections: Sequence[str], scene: Scene) -> 
     title = first + newline if _is_heading(first, sections) else ""
     body = (part[len(title) :]).rstrip("\n")
     end = part[len(title) + len(body) :]
-    return (
-        title
-        + cut(body, Limit("tokens", max(0.0, level - scene.count(title) - NOTE_TOKENS)), scene.count)
-        + end
-    )
+    room = level - scene.count(title) - scene.tokens_of(NOTE_TOKENS)
+    return title + cut(body, Limit("tokens", max(0.0, room)), scene.count) + end
 
 
 def split(text: str, sections: Sequence[str]) -> list[str]:

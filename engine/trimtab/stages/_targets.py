@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from ..conversation.edits import Spot
@@ -145,28 +145,42 @@ def as_json(value: Any) -> str:
 
 def targets(scene: Scene, calls: bool = False) -> list[Target]:
     """Blocks of the chosen candidates; of a chosen message those with words or media, with ``calls`` all."""
+    kinds, protected = REPLACEABLE if calls else OF_MESSAGES, scene.protection()
+
+    def inside(index: int, block: int, kind: object) -> bool:
+        return kind in kinds and not protected.block(index, block)
+
+    return _targets(scene, scene.chosen.candidates, inside)
+
+
+def staying(scene: Scene) -> list[Target]:
+    """Blocks that were selected and are to stay, where they count to the size of their message."""
+    return _targets(scene, scene.chosen.staying, lambda index, block, kind: kind in REPLACEABLE)
+
+
+def _targets(
+    scene: Scene, chosen: Iterable[Candidate], inside: Callable[[int, int, object], bool]
+) -> list[Target]:
+    """``inside`` says of a message's blocks which are meant."""
     found: list[Target] = []
-    for candidate in scene.chosen.candidates:
-        if candidate.block is None:
-            found.extend(_of_message(scene, candidate, REPLACEABLE if calls else OF_MESSAGES))
+    for candidate in chosen:
+        item = candidate.item
+        content = item.message.get("content")
+        if candidate.block is not None:
+            block = (
+                content[candidate.block]
+                if type(content) is list
+                else blocks_of(item.message)[candidate.block]
+            )
+            data = as_block(block)
+            if data.get("type") in REPLACEABLE:
+                found.append(Target(scene, candidate, candidate.block, data))
             continue
-        content = candidate.item.message.get("content")
-        if type(content) is list:
-            data = as_block(content[candidate.block])
-        else:
-            data = blocks_of(candidate.item.message)[candidate.block]
-        if data.get("type") in REPLACEABLE:
-            found.append(Target(scene, candidate, candidate.block, data))
+        for number, data in enumerate(blocks_of(item.message)):
+            if inside(candidate.index, number, data.get("type")):
+                part = Candidate(candidate.index, number, item, item.chars[number], item.tokens[number])
+                found.append(Target(scene, part, number, data))
     return found
-
-
-def _of_message(scene: Scene, candidate: Candidate, kinds: frozenset[str]) -> Iterator[Target]:
-    item = candidate.item
-    protected = scene.protection()
-    for number, data in enumerate(blocks_of(item.message)):
-        if data.get("type") in kinds and not protected.block(candidate.index, number):
-            part = Candidate(candidate.index, number, item, item.chars[number], item.tokens[number])
-            yield Target(scene, part, number, data)
 
 
 def stored_files(scene: Scene) -> frozenset[str]:

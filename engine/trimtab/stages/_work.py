@@ -23,6 +23,7 @@ from ..templating import Text
 from ..validity.base import Place
 from ._compose import DEFAULT, Composed, Composer, Part
 from ._expects import Refused
+from ._freed import Freed
 from ._ground import Ground, Records
 from ._instructions import Instruction, instructions
 from ._known import pending_text, read_fact
@@ -171,7 +172,7 @@ class Work:
         scene, stage, place = self.scene, self.stage, composer.place
         guess = f"{stage.store}/{scene.stage.id}-000000000000.txt" if stage.store else None
         replaced = sum([scene.view.items[index].total for index in place.indexes()])
-        room = replaced - composer.compose("", guess).tokens(scene) - 5
+        room = scene.tokens_of(replaced - composer.compose("", guess).tokens(scene) - 5)
         if room <= 0:
             return Refused("larger", "what would stay is no smaller than what would go")
         text = ""
@@ -226,7 +227,9 @@ class Work:
         tokens = self.scene.count(text)
         if tokens >= room:
             return Written(
-                failure=Refused("larger", f"the text has {tokens} tokens; it would have to stay under {room}")
+                failure=Refused(
+                    "larger", f"the text has {tokens} tokens; it would have to stay under {round(room)}"
+                )
             )
         return Written(text=text)
 
@@ -262,7 +265,9 @@ class Work:
     def _freed(self, made: _Made, unit: str) -> float:
         items = [self.scene.view.items[index] for index in made.place.indexes()]
         if unit == "tokens":
-            return (sum(item.total for item in items) - made.composed.tokens(self.scene)) * self.scene.factor
+            freed = Freed(self.scene)
+            gone = sum([freed.tokens(item, item.total, 0) for item in items])
+            return gone - self.scene.tokens_of(made.composed.tokens(self.scene))
         drafts = [self.scene.maker.make(0, draft.message)[0] for draft in made.composed.all]
         if unit == "bytes":
             return sum([item.bytes for item in items]) - sum([item.bytes for item in drafts])

@@ -191,11 +191,8 @@ class _Session:
         page = sheet(scene, writer.input, material, self.task.start, model)
         question = self._question(writer.prompt, page, model)
         output = question.max_output
-        prompt = (
-            scene.count(question.prompt)
-            if page.request is not None
-            else scene.count(question.prompt) - scene.count(page.transcript)
-        )
+        count = scene.maker.count
+        prompt = count(question.prompt) - (0 if page.request is not None else count(page.transcript))
         tokens = page.tokens + max(0, prompt) * factor_of(scene, model)
         over = excess(scene, model, tokens, output)
         if over > 0:

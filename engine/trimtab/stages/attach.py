@@ -129,9 +129,10 @@ class Attach:
         ceiling = scene.ceiling
         if ceiling is None or scene.tokens >= ceiling:
             return []
+        frame = scene.tokens_of(MESSAGE_TOKENS)
         sizes = [scene.count(one.text or "") + 1 for one in said]
         out: list[Said] = []
-        while sizes and scene.tokens + scene.factor * (sum(sizes) + MESSAGE_TOKENS) >= ceiling:
+        while sizes and scene.tokens + sum(sizes) + frame >= ceiling:
             sizes.pop()
             out.append(said[len(sizes)])
         return out

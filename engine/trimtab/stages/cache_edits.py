@@ -65,7 +65,7 @@ class CacheEdits:
             return Proposal(refused=True, reason=f"accept cannot hold: {len(taken)} results could be deleted")
         edits = [{"type": "delete", "cache_reference": _id(scene, one)} for one in taken]
         message = {"role": "user", "content": [{"type": BLOCK, "edits": edits}]}
-        remarks = {"tokens_deleted": sum(one.tokens for one in taken)}
+        remarks = {"tokens_deleted": round(tokens)}
         place = Place(_behind(view, start), message, "attachment")
         return Proposal((place,), items=len(taken), remarks=remarks)
 
@@ -146,22 +146,32 @@ def _narrow(scene: Scene, found: list[Candidate]) -> list[Candidate]:
     fit = scene.stage.fit
     if fit is None or not found:
         return found
-    freed = Freed(scene)
+    freed, deleted = Freed(scene), scene.view.deleted
     figure = 0.0
     if fit.per == "view":
         figure = size_of_view(scene, fit.unit)
         if fit.unit == "chars":
-            figure -= sum(scene.view.items[index].chars[block] for index, block in scene.view.deleted)
+            figure -= sum(scene.view.items[index].chars[block] for index, block in deleted)
 
     def size(one: Candidate) -> float:
-        return one.tokens if fit.unit == "tokens" else one.chars
+        return scene.tokens_of(one.tokens) if fit.unit == "tokens" else one.chars
 
     def gain(one: Candidate) -> float:
         if fit.per == "message" or fit.unit == "chars":
             return size(one)
         return 0.0 if fit.unit == "bytes" else freed.tokens(one.item, one.tokens, 0)
 
-    narrowed = narrow(found, scene.stage.order, fit, figure=figure, size=size, gain=gain, lookup=scene.name)
+    narrowed = narrow(
+        found,
+        scene.stage.order,
+        fit,
+        figure=figure,
+        size=size,
+        gain=gain,
+        lookup=scene.name,
+        items=scene.view.items,
+        staying=[one for one in scene.chosen.staying if (one.index, one.block) not in deleted],
+    )
     return narrowed.taken
 
 

@@ -11,7 +11,7 @@ from ..conversation.items import MESSAGE_TOKENS
 from ..effects import Effect, put
 from ..policy.evaluation import NoValue
 from ..policy.maker import Maker
-from ..policy.narrowing import narrow, size_of_view
+from ..policy.narrowing import joined, narrow, size_of_view
 from ..policy.offer import Offer
 from ..policy.proposal import Cover, Draft, Proposal, ViewEdit
 from ..policy.scene import Scene
@@ -102,7 +102,7 @@ class Drop:
             return None
         own = {"removed": removed(scene, gap.serials), "path": path}
         text = self.text.render(variables(scene, self.text, own))
-        if not text.strip() or scene.count(text) + MESSAGE_TOKENS >= gap.tokens:
+        if not text.strip() or scene.maker.count(text) + MESSAGE_TOKENS >= gap.tokens:
             return None
         return text
 
@@ -113,7 +113,7 @@ class Drop:
         if note is None:
             return 0.0
         if scene.stage.fit.unit == "tokens":
-            return scene.factor * (scene.count(note) + MESSAGE_TOKENS)
+            return scene.tokens_of(scene.maker.count(note) + MESSAGE_TOKENS)
         return len(note)
 
     # --- blocks
@@ -157,7 +157,7 @@ class Drop:
         item = scene.view.items[index]
         own = {"removed": removed(scene, (item.serial,), (index, range(first, stop))), "path": None}
         text = self.text.render(variables(scene, self.text, own))
-        if not text.strip() or scene.count(text) >= sum(item.tokens[first:stop]):
+        if not text.strip() or scene.maker.count(text) >= sum(item.tokens[first:stop]):
             return None
         block = scene.view.block(index, first)
         fields = {**dict.fromkeys(sorted(block)), "type": "text", "text": text}
@@ -168,29 +168,41 @@ class Drop:
     def _narrow(
         self, scene: Scene, units: list[Any], gain: Callable[[Any], float], notes: float
     ) -> list[Any]:
-        fit = scene.stage.fit
+        """``gain`` is what the view's figure loses with a unit, ``notes`` what the texts at the gaps take of it."""
+        fit, chosen, items = scene.stage.fit, scene.chosen, scene.view.items
         if fit is None:
             return units
         unit_of = {id(candidate): unit for unit in units for candidate in unit.candidates}
-        counted: set[int] = set()
-        tokens = fit.unit == "tokens"
+        candidates = [one for one in chosen.candidates if id(one) in unit_of]
+        tokens, per_message = fit.unit == "tokens", fit.per == "message"
+        start_of = joined(items, sorted({one.index for one in candidates})) if per_message else {}
+        counted: set[tuple[int, int | None]] = set()
 
         def size(candidate: Candidate) -> float:
-            unit = unit_of[id(candidate)]
-            return float(unit.tokens if tokens else unit.chars)
+            # Of a message the selected blocks count, of the view all that would go.
+            part = candidate if per_message else unit_of[id(candidate)]
+            return scene.tokens_of(part.tokens) if tokens else float(part.chars)
 
         def once(candidate: Candidate) -> float:
             # Several candidates may belong to one unit; it goes, and counts, with the first of them.
-            unit = unit_of[id(candidate)]
-            if id(unit) in counted:
+            unit, start = unit_of[id(candidate)], start_of.get(candidate.index)
+            if (id(unit), start) in counted:
                 return 0.0
-            counted.add(id(unit))
-            return gain(unit) if tokens and fit.per == "view" else size(candidate)
+            counted.add((id(unit), start))
+            if per_message:
+                return sum(size(one) for one in unit.candidates if start_of[one.index] == start)
+            return gain(unit) if tokens else size(candidate)
 
-        candidates = [c for c in scene.chosen.candidates if id(c) in unit_of]
-        figure = size_of_view(scene, fit.unit) + notes
         narrowed = narrow(
-            candidates, scene.stage.order, fit, figure=figure, size=size, gain=once, lookup=scene.name
+            candidates,
+            scene.stage.order,
+            fit,
+            figure=size_of_view(scene, fit.unit) + notes,
+            size=size,
+            gain=once,
+            lookup=scene.name,
+            items=items,
+            staying=[*chosen.staying, *(one for one in chosen.candidates if id(one) not in unit_of)],
         )
         taken = {id(unit_of[id(candidate)]) for candidate in narrowed.taken}
         return [unit for unit in units if id(unit) in taken]

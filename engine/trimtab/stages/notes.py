@@ -138,7 +138,7 @@ class Notes:
             for part, covers in found:
                 items = scene.view.items[part[0] : part[1]]
                 before = yield from self._before(scene, part, notes, known)
-                room = sum([item.total for item in items])
+                room = scene.tokens_of(sum([item.total for item in items]))
                 task = Task(*part, room, "whole", before, wishes, pending)
                 written = yield from self.writer.write(scene, task, "notes")
                 calls.extend(written.calls)

@@ -12,7 +12,7 @@ from ..effects import Effect, put
 from ..policy.evaluation import NoValue
 from ..policy.gates import Best, possible
 from ..policy.maker import Maker
-from ..policy.narrowing import narrow, size_of_view
+from ..policy.narrowing import joined, narrow, size_of_view
 from ..policy.proposal import ModelCall, Proposal
 from ..policy.scene import Scene
 from ..policy.selection import Candidate
@@ -22,7 +22,7 @@ from ._failing import failed, no_text
 from ._filler import Filler
 from ._freed import Freed
 from ._preview import Preview
-from ._targets import Target, reads_stored, stored_files, targets
+from ._targets import Target, reads_stored, staying, stored_files, targets
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,13 +82,12 @@ class Replace:
             return Proposal(reason="everything fits")
         # With a pattern arguments are safe to work on, and a secret must not survive in them.
         found = targets(scene, calls=self.pattern is not None)
-        exempt = 0
-        if self.store is not None:
-            files = stored_files(scene)
-            kept = [target for target in found if not reads_stored(target, files)] if files else found
-            exempt = len(found) - len(kept)
-            found = kept
-        chosen = self._narrow(scene, filler, found)
+        exempt: list[Target] = []
+        files = stored_files(scene) if self.store is not None else ()
+        if files:
+            exempt = [target for target in found if reads_stored(target, files)]
+            found = [target for target in found if not reads_stored(target, files)]
+        chosen = self._narrow(scene, filler, found, exempt)
         if self.digest is not None and not _worth_asking(scene, chosen):
             return Proposal(refused=True, reason="accept cannot hold, whatever the digests say")
         edits: dict[Any, tuple[list[Spot], Mapping[str, Any]]] = {}
@@ -131,7 +130,7 @@ class Replace:
         if growing:
             remarks["may_grow"] = {"items": growing, "tokens": grown}
         if exempt:
-            remarks["reads_of_stored_files"] = exempt
+            remarks["reads_of_stored_files"] = len(exempt)
         reason = None
         if not count:
             if unused:
@@ -149,19 +148,25 @@ class Replace:
             remarks=remarks,
         )
 
-    def _narrow(self, scene: Scene, filler: Filler, found: list[Target]) -> list[Target]:
-        """As many as ``order`` and ``fit`` need, judged by the text without path and digest."""
+    def _narrow(
+        self, scene: Scene, filler: Filler, found: list[Target], exempt: list[Target]
+    ) -> list[Target]:
+        """As many as ``order`` and ``fit`` need, judged by the text without path and digest.
+
+        ``exempt`` stay, and count to the size of their message.
+        """
         fit = scene.stage.fit
         if fit is None or not found:
             return found
-        by_place: dict[tuple[int, int], Target] = {(t.index, t.block): t for t in found}
+        held = [*staying(scene), *exempt]
+        by_place: dict[tuple[int, int], Target] = {(t.index, t.block): t for t in (*found, *held)}
         freed = Freed(scene)
         tokens = fit.unit == "tokens"
 
         def size(candidate: Candidate) -> float:
-            return (
-                candidate.tokens if tokens else by_place[candidate.index, candidate.block or 0].size(fit.unit)
-            )
+            if tokens:
+                return scene.tokens_of(candidate.tokens)
+            return by_place[candidate.index, candidate.block or 0].size(fit.unit)
 
         def gain(candidate: Candidate) -> float:
             target = by_place[candidate.index, candidate.block or 0]
@@ -171,7 +176,7 @@ class Replace:
                 return 0
             if tokens:
                 if fit.per == "message":
-                    return target.tokens - change.tokens
+                    return scene.tokens_of(target.tokens - change.tokens)
                 return freed.tokens(target.item, target.tokens, change.tokens)
             return target.size(fit.unit) - change.size(fit.unit)
 
@@ -183,6 +188,8 @@ class Replace:
             size=size,
             gain=gain,
             lookup=scene.name,
+            items=scene.view.items,
+            staying=[target.candidate for target in held],
         )
         return [by_place[taken.index, taken.block or 0] for taken in narrowed.taken]
 
@@ -193,10 +200,13 @@ def _each_fits(scene: Scene) -> bool:
     if fit is None or fit.per != "message" or fit.unit not in ("chars", "tokens"):
         return False
     limit = fit.limit.value(scene.name)
-    sums: dict[int, int] = {}
-    for candidate in scene.chosen.candidates:
-        size = candidate.tokens if fit.unit == "tokens" else candidate.chars
-        sums[candidate.index] = sums.get(candidate.index, 0) + size
+    chosen = [*scene.chosen.candidates, *scene.chosen.staying]
+    start_of = joined(scene.view.items, sorted({one.index for one in chosen}))
+    sums: dict[int, float] = {}
+    for candidate in chosen:
+        size = scene.tokens_of(candidate.tokens) if fit.unit == "tokens" else candidate.chars
+        start = start_of[candidate.index]
+        sums[start] = sums.get(start, 0) + size
     return max(sums.values(), default=0) <= limit
 
 
