@@ -224,3 +224,81 @@ def test_a_second_run_in_the_same_directory_commits_nothing(
     assert first["totals"]["commits"] == 1
     assert second["totals"]["commits"] == 0
     assert second["totals"]["tokens"]["after"] == first["totals"]["tokens"]["after"]
+
+
+NOTES = """\
+format: 1
+name: noting
+version: 1.0.0
+stages:
+  - {id: memory, kind: notes, at: [after_response], background: true, prompt: notes/ten-sections.md.j2}
+  - {id: compact, kind: summarize, at: [before_request], notes: memory, keep: {newest: {rounds: 1}}}
+"""
+
+
+@pytest.fixture
+def noting(tmp_path: Path) -> tuple[str, Path, Path]:
+    """A pack whose notes are written in the background, and a program that writes them."""
+    pack = tmp_path / "noting.yaml"
+    pack.write_text(NOTES, encoding="utf-8")
+    program = tmp_path / "writer"
+    program.write_text("#!/bin/sh\ncat >/dev/null\necho '# Title'\necho 'The harbour'\n", encoding="ascii")
+    program.chmod(0o700)
+    return f"command:{program}", pack, tmp_path / "kept"
+
+
+def test_background_notes_are_written_and_the_next_run_uses_them(
+    trimtab: Callable, session: Path, noting: tuple[str, Path, Path]
+) -> None:
+    who, pack, folder = noting
+    first = trimtab("run", session, "--pack", pack, "--dir", folder, "--at", "after_response", "-s", who)
+    journal = trimtab("journal", folder)
+    second = trimtab("run", session, "--pack", pack, "--dir", folder, "--json")
+    assert first.code == 0
+    assert "memory: written, 19 characters, " in first.out
+    assert "kept in memory only" not in first.out
+    assert "memory wrote notes up to message 9" in journal.out
+    assert second.json["stages"][0]["verdict"] == "committed"
+
+
+def test_without_a_directory_the_receipt_says_that_the_notes_are_lost(
+    trimtab: Callable, session: Path, noting: tuple[str, Path, Path]
+) -> None:
+    who, pack, _ = noting
+    result = trimtab("run", session, "--pack", pack, "--at", "after_response", "-s", who)
+    assert "the notes are kept in memory only: with --dir DIR the next run can use them" in result.out
+
+
+def test_notes_nobody_can_write_are_told_with_the_reason_and_an_error_when_strict(
+    trimtab: Callable, session: Path, noting: tuple[str, Path, Path]
+) -> None:
+    _, pack, folder = noting
+    options = ("run", session, "--pack", pack, "--dir", folder, "--at", "after_response")
+    told, strict = trimtab(*options), trimtab(*options, "--strict")
+    assert told.code == 0
+    assert "memory: failed, unavailable: no summarizer is given" in told.out
+    assert "memory failed: unavailable" in trimtab("journal", folder).out
+    assert strict.code == 1
+
+
+def test_the_json_has_what_became_of_the_jobs_and_fits_its_schema(
+    trimtab: Callable, session: Path, noting: tuple[str, Path, Path]
+) -> None:
+    who, pack, _ = noting
+    receipt = trimtab("run", session, "--pack", pack, "--at", "after_response", "-s", who, "--json").json
+    assert [error.message for error in SCHEMA.iter_errors(receipt)] == []
+    assert [(job["id"], job["verdict"]) for job in receipt["jobs"]] == [("memory", "done")]
+    assert receipt["jobs"][0]["remarks"]["written"]["chars"] == 19
+
+
+def test_another_conversation_in_the_same_directory_is_warned_about(
+    trimtab: Callable, session: Path, pack: Path, tmp_path: Path
+) -> None:
+    other = tmp_path / "other.json"
+    body = {"model": "claude-sonnet-4-5", "messages": [{"role": "user", "content": "Something else."}]}
+    other.write_text(json.dumps(body), encoding="utf-8")
+    options = ("--pack", pack, "--dir", tmp_path / "kept")
+    trimtab("run", session, *options)
+    told, strict = trimtab("run", other, *options), trimtab("run", session, *options, "--strict")
+    assert "[new-branch]; if it is another conversation, give it a session" in " ".join(told.out.split())
+    assert strict.code == 1

@@ -82,5 +82,5 @@ def receipt_code(receipt: Receipt, warnings: int = 0, strict: bool = False) -> i
     if any(problem.code.startswith(GRAVE) for problem in receipt.problems):
         return PROBLEMS
     doubtful = warnings or receipt.problems or not receipt.send
-    failed = any(report.verdict == "failed" for report in receipt.stages)
+    failed = any(report.verdict == "failed" for report in (*receipt.stages, *receipt.jobs))
     return PROBLEMS if strict and (doubtful or failed) else FINE
