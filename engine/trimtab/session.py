@@ -26,7 +26,7 @@ from .receipt import StageReport, Trouble
 from .records import Record, RunRecord
 from .resuming import factor_numbers
 from .retrying import UNKNOWN, Paid
-from .revision import restored, undone
+from .revision import later, restored, undone
 from .running import Run
 from .sending import failed_facts, may_send, refused_tokens, throttled
 from .staging import Staged, Staging
@@ -76,8 +76,8 @@ class Session:
         """Run the pack for one event. The journal is written before this returns.
 
         Raises ValueError for an unknown event, a request not made of messages or facts that are none, SessionBusy,
-        StageFailed where a stage says ``on_failure: raise``, InvalidRequest if the engine is strict, OSError if the journal cannot
-        be written; then nothing has happened.
+        StageFailed where a stage says ``on_failure: raise``, InvalidRequest if the engine is strict, OSError if the
+        journal cannot be written; then nothing has happened.
         """
         paid = Paid()
 
@@ -349,18 +349,30 @@ class Session:
 
     # --- taking back
 
-    def undo(self, commit_id: str) -> Commit:
+    def undo(self, commit_id: str, *, with_later: bool = False) -> Commit:
         """Leave a commit out from now on; the next view is checked and repaired like any other.
 
-        Raises LookupError if there is no such commit, or it is undone already.
+        What its run committed on top of it stays, unless ``with_later``: ``later`` says what that is. The commit's
+        stage keeps off what it had changed, but at ``overflow``; other stages may change it. Messages that an
+        undone commit had added may be added again. Raises LookupError if there is no such commit, or it is undone
+        already (``with_later``: and all that is on top of it).
         """
         with self._turn():
-            return undone(self, commit_id)
+            return undone(self, commit_id, with_later)
+
+    def later(self, commit_id: str) -> tuple[Commit, ...]:
+        """The commits that the same run made on top of this one and that are in force, oldest first.
+
+        They may speak of what it did: state that was attached after a summary, say. Raises LookupError if there is
+        no such commit.
+        """
+        with self._turn():
+            return later(self, commit_id)
 
     def restore(self, spots: Iterable[Spot | tuple[int, int] | str]) -> Commit:
         """Bring originals back and keep every stage away from them; a text names a tool call.
 
-        Raises LookupError where there is nothing to restore, or the original is gone.
+        Raises LookupError where there is nothing to restore, it is restored already, or the original is gone.
         """
         with self._turn():
             return restored(self, list(spots))

@@ -197,10 +197,9 @@ def test_what_is_no_request_or_no_facts_is_refused_in_words(
 ) -> None:
     session = memory_session(PLAIN)
     run(session, talk("a", "b"), "after_response").jobs[0].run()
+    call = getattr(session, method)
     with pytest.raises(ValueError, match=words):
-        result = getattr(session, method)(request_, facts=facts)
-        if method == "arun":
-            asyncio.run(result)
+        asyncio.run(call(request_, facts=facts)) if method == "arun" else call(request_, facts=facts)
     assert run(session, calls(2)).receipt.run.n == 2
 
 
