@@ -24,7 +24,7 @@ TRIES = 50
 
 
 def undone(session: Session, commit_id: str, with_later: bool) -> Commit:
-    """Record the undo of a commit, and of those of its run on top of it. Raises LookupError if none is in force, OSError."""
+    """Record the undo of a commit, or also of what is on top of it. Raises LookupError if none is in force, OSError."""
 
     def make() -> tuple[Commit, Sequence[Record]]:
         commit = _known(session, commit_id)

@@ -152,7 +152,7 @@ LAYERED = (
     CLEAR
     + """\
   - {id: long, kind: replace, select: {blocks: [tool_result], size: {chars: {above: 30}}}, text: "[long]"}
-  - {id: remind, kind: attach, at: [before_request], when: {committed: [clear]}, from: [{text: "some results are gone"}]}
+  - {id: remind, kind: attach, at: [before_request], when: {committed: [clear]}, from: [{text: "some are gone"}]}
 """
 )
 
