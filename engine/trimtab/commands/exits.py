@@ -20,7 +20,7 @@ GRAVE = ("invalid-", "overflow-unhandled", "empty-request")
 
 
 class Failure(NamedTuple):
-    """An error in words: the exit code, what happened, how to mend it. ``plain``: as it is."""
+    """An error in words: the exit code, what happened, how to mend it. ``plain``: fit to be shown as it is."""
 
     code: int
     message: str
@@ -39,7 +39,10 @@ def failure_of(error: Exception) -> Failure | None:
     from ..store import StoreError
 
     if isinstance(error, PackError):
-        return Failure(pack_code(error.problems), str(error), plain=True)
+        from ..outputs.problems import problem_text
+
+        text = "\n\n".join(map(problem_text, error.problems))
+        return Failure(pack_code(error.problems), text, plain=True)
     if isinstance(error, Unreadable):
         place = f"{error.path}: " if error.path else ""
         return Failure(PROBLEMS, f"{place}{error.message}", error.hint)
