@@ -1,6 +1,7 @@
 """Background jobs: notes that are written after a run, whenever the host likes, and taken over by the next run.
 
-The engine starts no thread and keeps no queue: a job does nothing until the host lets it.
+The engine starts no thread and keeps no queue: a job does nothing until the host lets it. What it has written is
+taken over by the session's next run, or before that by ``Session.adopt``.
 """
 
 from __future__ import annotations
@@ -8,15 +9,21 @@ from __future__ import annotations
 import threading
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
+from .conversation.request import Request
 from .effects import Core, EffectFailed, Wait, adrive, drive
+from .facts import Facts
 from .policy.proposal import NoteText, Proposal
 from .policy.scene import Scene
 from .policy.standing import missing
 from .ports import Ports
 from .receipt import StageReport
-from .records import Fail
+from .records import Fail, Record
 from .running import Begun, Run
+
+if TYPE_CHECKING:
+    from .session import Session
 
 WAITING, RUNNING, ENDED, VOID = "waiting", "running", "ended", "void"
 
@@ -24,8 +31,8 @@ WAITING, RUNNING, ENDED, VOID = "waiting", "running", "ended", "void"
 class Job:
     """Notes of stage ``stage``, to be written from what run ``began`` saw. Run it once, in any thread.
 
-    ``result`` is there when it has ended; the session's next run takes it over, if what it read is still there.
-    A job that never runs, or ends with its process before that, leaves no trace.
+    ``result`` is there when it has ended; the session's next run, or ``Session.adopt``, takes it over, if what it
+    read is still there. A job that never runs, or ends with its process before that, leaves no trace.
     """
 
     def __init__(self, begun: Begun, ports: Ports) -> None:
@@ -142,6 +149,25 @@ class Desk:
         return tuple(made)
 
 
+def adopted(session: Session, request: Request, facts: Facts) -> tuple[StageReport, ...]:
+    """Take over ended jobs without a run: their records are appended, and nothing else of the session changes."""
+    track, desk = session.track, session.desk
+    saved = track.save()
+    try:
+        seen = track.observe(request)
+        run = session._begin(session.staging.stage(request, "idle", facts, seen), seen, dry=True)
+        desk.take_over(run)
+    finally:
+        track.restore(saved)
+        session.staging.forget()
+    records: list[Record] = [*(note for note, _ in run.notes), *run.fails]
+    session.journal.append(records)
+    for record in records:
+        track.history.add(record)
+    desk.settle((), session.engine.ports)
+    return tuple(run.jobs)
+
+
 def _taken(run: Run, job: Job, result: Proposal) -> StageReport:
     """What becomes of an ended job, as the receipt shows it."""
     report = StageReport(job.stage, "notes", "done", calls=result.calls, remarks=result.remarks)
@@ -150,18 +176,21 @@ def _taken(run: Run, job: Job, result: Proposal) -> StageReport:
         remarks = {**result.remarks, "failure": result.failure}
         return replace(report, verdict="failed", reason=result.reason or result.failure, remarks=remarks)
     voids: list[str] = []
+    kept: list[str] = []
     for note in result.notes:
         void = _void(run.scene(), job, note)
         if void is None:
             run.note(job.stage, note, job.began)
+            kept.append(note.text)
         else:
             voids.append(void)
-    kept = len(result.notes) - len(voids)
     if not kept:
         why = voids[-1] if voids else result.reason or "it has written nothing"
         return replace(report, verdict="refused", reason=f"void: {why}")
     left = f"; {len(voids)} of {len(result.notes)} void: {voids[-1]}" if voids else ""
-    return replace(report, reason=f"begun in run {job.began}{left}", items=kept)
+    size = {"chars": sum(map(len, kept)), "tokens": sum(map(run.scene().count, kept))}
+    remarks = {**result.remarks, "written": size}
+    return replace(report, reason=f"begun in run {job.began}{left}", items=len(kept), remarks=remarks)
 
 
 def _void(scene: Scene, job: Job, note: NoteText) -> str | None:

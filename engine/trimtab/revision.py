@@ -23,22 +23,43 @@ TRIES = 50
 """How often taking back starts over when another process has written meanwhile; a try takes milliseconds."""
 
 
-def undone(session: Session, commit_id: str) -> Commit:
-    """Record the undo of a commit. Raises LookupError if there is none, or it is undone already, OSError."""
+def undone(session: Session, commit_id: str, with_later: bool) -> Commit:
+    """Record the undo of a commit, or also of what is on top of it. Raises LookupError if none is in force, OSError."""
 
-    def make() -> tuple[Commit, Record]:
-        return _live(session, commit_id), Undo(commit_id)
+    def make() -> tuple[Commit, Sequence[Record]]:
+        commit = _known(session, commit_id)
+        ids = [one.id for one in reversed(later(session, commit_id))] if with_later else []
+        if commit_id not in session.track.history.undone:
+            ids.append(commit_id)
+        if not ids:
+            raise LookupError(f"commit {commit_id} is undone already")
+        return commit, [Undo(one) for one in ids]
 
     return _recorded(session, make)
 
 
-def _recorded(session: Session, make: Callable[[], tuple[Commit, Record]]) -> Commit:
+def later(session: Session, commit_id: str) -> tuple[Commit, ...]:
+    """The commits in force that its run made on top of this one, oldest first. Raises LookupError if there is none."""
+    history = session.track.history
+    commit = _known(session, commit_id)
+    if commit.stage == RESTORE:
+        return ()
+    behind = history.commits[history.commits.index(commit) + 1 :]
+    return tuple(
+        one
+        for one in behind
+        if one.run == commit.run and one.stage != RESTORE and one.id not in history.undone
+    )
+
+
+def _recorded(session: Session, make: Callable[[], tuple[Commit, Sequence[Record]]]) -> Commit:
     """Write what ``make`` makes of the session as it is, read anew as often as somebody else has written."""
     for left in reversed(range(TRIES)):
-        commit, record = make()
+        commit, records = make()
         try:
-            session.journal.append([record])
-            session.track.history.add(record)
+            session.journal.append(records)
+            for record in records:
+                session.track.history.add(record)
             _refold(session)
             return commit
         except Conflict:
@@ -53,32 +74,30 @@ def _recorded(session: Session, make: Callable[[], tuple[Commit, Record]]) -> Co
     raise AssertionError("the last try returns or raises")
 
 
-def _live(session: Session, commit_id: str) -> Commit:
+def _known(session: Session, commit_id: str) -> Commit:
     history = session.track.history
     found = next((commit for commit in history.commits if commit.id == commit_id), None)
     if found is None:
         known = ", ".join(commit.id for commit in history.commits[-8:]) or "none"
         raise LookupError(f"no commit {commit_id!r}; the newest are {known}")
-    if commit_id in history.undone:
-        raise LookupError(f"commit {commit_id} is undone already")
     return found
 
 
 def restored(session: Session, wanted: Sequence[Spot | tuple[int, int] | str]) -> Commit:
     """Commit ``ORIGINAL`` for these spots. Raises LookupError where there is nothing to restore, OSError."""
-    spots = [spot for one in wanted for spot in spots_of(session, one)]
+    spots = list(dict.fromkeys(spot for one in wanted for spot in spots_of(session, one)))
     if not spots:
         raise LookupError("no spot is named")
     # What the host no longer has is known from its list, which a session read anew does not have.
     baked = dict(session.track.builder.baked)
 
-    def make() -> tuple[Commit, Record]:
+    def make() -> tuple[Commit, Sequence[Record]]:
         history = session.track.history
         edits = _originals(session, spots, baked)
         commit = Commit(history.next_commit(), RESTORE, history.next_run(), edits)
         if session.journal.path is not None:
             commit = replace(commit, results=_results(session, commit))
-        return commit, commit
+        return commit, [commit]
 
     return _recorded(session, make)
 
@@ -86,10 +105,10 @@ def restored(session: Session, wanted: Sequence[Spot | tuple[int, int] | str]) -
 def _originals(session: Session, spots: Sequence[Spot], baked: Mapping[int, int]) -> tuple[Edit, ...]:
     """Edits that bring these spots back; of several stored texts the first is the original."""
     history = session.track.history
+    # The newest commit in force that has changed each spot.
     changed = {
-        spot
+        spot: commit
         for commit in history.live()
-        if commit.stage != RESTORE
         for edit in commit.all_edits
         if isinstance(edit, Rewrite)
         for spot in edit.spots
@@ -102,6 +121,9 @@ def _originals(session: Session, spots: Sequence[Spot], baked: Mapping[int, int]
     for spot in spots:
         if spot not in changed or _covered(session, spot) is not None:
             raise LookupError(_nothing(session, spot))
+        if changed[spot].stage == RESTORE:
+            by = changed[spot].id
+            raise LookupError(f"{spot.serial}:{spot.block} is restored already, by commit {by}")
         edits.append(Rewrite((spot,), Mark.ORIGINAL))
         if baked.get(spot.serial):
             text = session.engine.ports.store.get(stored[spot]) if spot in stored else None

@@ -14,20 +14,20 @@ from .conversation.fold import sequence
 from .conversation.request import Request
 from .directives import unmarked, write
 from .effects import Effect, Wait, adrive, drive
-from .facts import Facts
+from .facts import Facts, checked
 from .filestate import cleared_between, is_full_compaction
 from .interpreter import execute
-from .jobs import Desk, Job
+from .jobs import Desk, Job, adopted
 from .journal import Conflict, Journal, JournalError
 from .manual import left_alone
 from .mending import close, mend_input
 from .outcome import Outcome, make_receipt, moment_text
 from .policy.stage import EVENTS, SENDING
-from .receipt import Trouble
+from .receipt import StageReport, Trouble
 from .records import Record, RunRecord
 from .resuming import factor_numbers
 from .retrying import UNKNOWN, Paid
-from .revision import restored, undone
+from .revision import later, restored, undone
 from .running import Run
 from .sending import failed_facts, may_send, refused_tokens, throttled
 from .staging import Staged, Staging
@@ -76,9 +76,9 @@ class Session:
     def run(self, request: Request, event: str = "before_request", facts: Facts | None = None) -> Outcome:
         """Run the pack for one event. The journal is written before this returns.
 
-        Raises ValueError for an unknown event or a request not made of messages, SessionBusy, StageFailed where
-        a stage says ``on_failure: raise``, InvalidRequest if the engine is strict, OSError if the journal cannot
-        be written; then nothing has happened.
+        Raises ValueError for an unknown event, a request not made of messages or facts that are none, SessionBusy,
+        StageFailed where a stage says ``on_failure: raise``, InvalidRequest if the engine is strict, OSError if the
+        journal cannot be written; then nothing has happened.
         """
         paid = Paid()
 
@@ -86,10 +86,11 @@ class Session:
             reply = paid.recall(effect)
             return paid.keep(effect, self._answer(effect)) if reply is UNKNOWN else reply
 
+        facts = checked(request, facts)
         with self._turn():
             for left in reversed(range(TRIES)):
                 try:
-                    return drive(self._core(request, event, facts or Facts()), perform)
+                    return drive(self._core(request, event, facts), perform)
                 except Conflict:
                     if not left:
                         raise
@@ -113,10 +114,11 @@ class Session:
                 return paid.keep(effect, await asyncio.to_thread(self.desk.wait, effect))
             return paid.keep(effect, await self.engine.ports.aperform(effect))
 
+        facts = checked(request, facts)
         with self._turn():
             for left in reversed(range(TRIES)):
                 try:
-                    return await adrive(self._core(request, event, facts or Facts()), perform)
+                    return await adrive(self._core(request, event, facts), perform)
                 except Conflict:
                     if not left:
                         raise
@@ -126,8 +128,29 @@ class Session:
 
     def explain(self, request: Request, event: str = "before_request", facts: Facts | None = None) -> Outcome:
         """What ``run`` would do and why, with every condition; no model is called and nothing is written."""
+        facts = checked(request, facts)
         with self._turn():
-            return drive(self._core(request, event, facts or Facts(), dry=True), self.engine.ports.dry)
+            return drive(self._core(request, event, facts, dry=True), self.engine.ports.dry)
+
+    def adopt(self, request: Request, facts: Facts | None = None) -> tuple[StageReport, ...]:
+        """Write to the journal what ended background jobs have made, before a next run does; no stage runs.
+
+        For a host that will not run the session again in this process: another one finds the notes there.
+        ``request`` is the conversation as it is now; notes about messages it no longer has are void. Returns what
+        became of each ended job, as ``Receipt.jobs`` has it (``done``, ``refused`` or ``failed``; ``remarks`` of one
+        that is done have ``written``: its ``chars`` and ``tokens``); jobs that have not ended stay. Raises ValueError
+        for a request not made of messages, SessionBusy, OSError if the journal cannot be written.
+        """
+        facts = checked(request, facts)
+        with self._turn():
+            for left in reversed(range(TRIES)):
+                try:
+                    return adopted(self, request, facts)
+                except Conflict:
+                    if not left:
+                        raise
+                    self._reload()
+        raise AssertionError("the last try returns or raises")
 
     def _answer(self, effect: Effect) -> Any:
         return self.desk.wait(effect) if isinstance(effect, Wait) else self.engine.ports.perform(effect)
@@ -254,8 +277,8 @@ class Session:
             why = f"nobody knows the window of {staged.request.model!r}: {staged.policy.window:,.0f} tokens are assumed"
             hint = "say it: models={…: {'window': N}}, a `models` entry of the pack, or --set window=N"
             run.problems.append(Trouble("assumed-window", why, hint=hint))
-        if seen.how == "rewound" and not seen.new and history.runs:
-            hint = "if it is another conversation, give it a directory of its own"
+        if seen.how == "rewound" and not seen.new:
+            hint = "if it is another conversation, give it a session (a directory) of its own"
             why = "no message of the last run is in this list: a new branch begins at its first message"
             run.problems.append(Trouble("new-branch", why, hint=hint))
         if seen.dropped and seen.how == "changed in place" and history.changes_in_place:
@@ -328,18 +351,30 @@ class Session:
 
     # --- taking back
 
-    def undo(self, commit_id: str) -> Commit:
+    def undo(self, commit_id: str, *, with_later: bool = False) -> Commit:
         """Leave a commit out from now on; the next view is checked and repaired like any other.
 
-        Raises LookupError if there is no such commit, or it is undone already.
+        What its run committed on top of it stays, unless ``with_later``: ``later`` says what that is. The commit's
+        stage keeps off what it had changed, but at ``overflow``; other stages may change it. Messages that an
+        undone commit had added may be added again. Raises LookupError if there is no such commit, or it is undone
+        already (``with_later``: and all that is on top of it).
         """
         with self._turn():
-            return undone(self, commit_id)
+            return undone(self, commit_id, with_later)
+
+    def later(self, commit_id: str) -> tuple[Commit, ...]:
+        """The commits that the same run made on top of this one and that are in force, oldest first.
+
+        They may speak of what it did: state that was attached after a summary, say. Raises LookupError if there is
+        no such commit.
+        """
+        with self._turn():
+            return later(self, commit_id)
 
     def restore(self, spots: Iterable[Spot | tuple[int, int] | str]) -> Commit:
         """Bring originals back and keep every stage away from them; a text names a tool call.
 
-        Raises LookupError where there is nothing to restore, or the original is gone.
+        Raises LookupError where there is nothing to restore, it is restored already, or the original is gone.
         """
         with self._turn():
             return restored(self, list(spots))

@@ -271,8 +271,7 @@ class Track:
             self._resume_sent()
             self._fresh = True
         self.standing = Standing(overlay, View(fold(self.base.items, overlay, self.builder)))
-        how = seen.how if seen.keep or not seen.serials else "append"
-        return Seen(how, seen.keep, True, self.asleep())
+        return Seen(seen.how, seen.keep, True, self.asleep())
 
     def _resume_sent(self) -> None:
         """The last sent view, as far as its messages are here again."""

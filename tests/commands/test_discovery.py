@@ -95,3 +95,9 @@ def test_a_misspelt_command_is_wrong_usage_with_the_nearest_name(trimtab: Callab
     result = trimtab("explian")
     assert result.code == 2
     assert "did you mean `explain`" in result.err
+
+
+def test_show_needs_no_pack_and_its_usage_says_so(trimtab: Callable) -> None:
+    assert "trimtab show [OPTIONS] [PACK]" in trimtab("show", "--help").out
+    assert trimtab("show").out.startswith("claude-code@")
+    assert list(trimtab("show", "claude-code-155k", "--json").json)[:3] == ["format", "name", "version"]

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
 import stat
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from jsonschema import Draft7Validator
+from tests.commands.conftest import conversation
 
 from trimtab.data import data_root
 
@@ -182,7 +184,14 @@ def test_values_set_from_outside_hold(trimtab: Callable, session: Path, pack: Pa
         ("--set", "stages.cleer.text=x", "did you mean `clear`"),
         ("--now", "yesterday", "2030-01-31"),
         ("--summarizer", "somebody", "canned:FILE"),
-        ("--summarizer", "canned:/no/such/file", "No such file"),
+        ("--summarizer", "canned:/no/such/file", "cannot be read: /no/such/file: No such file or directory"),
+        (
+            "--summarizer",
+            "command:no-such-program -x",
+            "the program 'no-such-program' was not found on the PATH",
+        ),
+        ("--summarizer", "command:/no/such/program", "the program '/no/such/program' was not found there"),
+        ("--session-format", "yaml", "claude-code"),
         ("--at", "sometime", "before_request"),
         ("--files", "/no/such/folder", "no folder"),
     ],
@@ -266,3 +275,144 @@ def test_a_second_run_in_the_same_directory_commits_nothing(
     assert first["totals"]["commits"] == 1
     assert second["totals"]["commits"] == 0
     assert second["totals"]["tokens"]["after"] == first["totals"]["tokens"]["after"]
+
+
+NOTES = """\
+format: 1
+name: noting
+version: 1.0.0
+stages:
+  - {id: memory, kind: notes, at: [after_response], background: true, prompt: notes/ten-sections.md.j2}
+  - {id: compact, kind: summarize, at: [before_request], notes: memory, keep: {newest: {rounds: 1}}}
+"""
+
+
+@pytest.fixture
+def noting(tmp_path: Path) -> tuple[str, Path, Path]:
+    """A pack whose notes are written in the background, and a program that writes them."""
+    pack = tmp_path / "noting.yaml"
+    pack.write_text(NOTES, encoding="utf-8")
+    program = tmp_path / "writer"
+    program.write_text("#!/bin/sh\ncat >/dev/null\necho '# Title'\necho 'The harbour'\n", encoding="ascii")
+    program.chmod(0o700)
+    return f"command:{program}", pack, tmp_path / "kept"
+
+
+def test_background_notes_are_written_and_the_next_run_uses_them(
+    trimtab: Callable, session: Path, noting: tuple[str, Path, Path]
+) -> None:
+    who, pack, folder = noting
+    first = trimtab("run", session, "--pack", pack, "--dir", folder, "--at", "after_response", "-s", who)
+    journal = trimtab("journal", folder)
+    second = trimtab("run", session, "--pack", pack, "--dir", folder, "--json")
+    assert first.code == 0
+    assert "memory: written, 19 characters, " in first.out
+    assert "kept in memory only" not in first.out
+    assert "memory wrote notes up to message 9" in journal.out
+    assert second.json["stages"][0]["verdict"] == "committed"
+
+
+def test_without_a_directory_the_receipt_says_that_the_notes_are_lost(
+    trimtab: Callable, session: Path, noting: tuple[str, Path, Path]
+) -> None:
+    who, pack, _ = noting
+    result = trimtab("run", session, "--pack", pack, "--at", "after_response", "-s", who)
+    assert "the notes are kept in memory only: with --dir DIR the next run can use them" in result.out
+
+
+def test_notes_nobody_can_write_are_told_with_the_reason_and_an_error_when_strict(
+    trimtab: Callable, session: Path, noting: tuple[str, Path, Path]
+) -> None:
+    _, pack, folder = noting
+    options = ("run", session, "--pack", pack, "--dir", folder, "--at", "after_response")
+    told, strict = trimtab(*options), trimtab(*options, "--strict")
+    assert told.code == 0
+    assert "memory: failed, unavailable: no summarizer is given" in told.out
+    assert "memory failed: unavailable" in trimtab("journal", folder).out
+    assert strict.code == 1
+
+
+def test_the_json_has_what_became_of_the_jobs_and_fits_its_schema(
+    trimtab: Callable, session: Path, noting: tuple[str, Path, Path]
+) -> None:
+    who, pack, _ = noting
+    receipt = trimtab("run", session, "--pack", pack, "--at", "after_response", "-s", who, "--json").json
+    assert [error.message for error in SCHEMA.iter_errors(receipt)] == []
+    assert [(job["id"], job["verdict"]) for job in receipt["jobs"]] == [("memory", "done")]
+    assert receipt["jobs"][0]["remarks"]["written"]["chars"] == 19
+
+
+def test_another_conversation_in_the_same_directory_is_warned_about(
+    trimtab: Callable, session: Path, pack: Path, tmp_path: Path
+) -> None:
+    other = tmp_path / "other.json"
+    body = {"model": "claude-sonnet-4-5", "messages": [{"role": "user", "content": "Something else."}]}
+    other.write_text(json.dumps(body), encoding="utf-8")
+    options = ("--pack", pack, "--dir", tmp_path / "kept")
+    trimtab("run", session, *options)
+    told, strict = trimtab("run", other, *options), trimtab("run", session, *options, "--strict")
+    assert "[new-branch]; if it is another conversation, give it a session" in " ".join(told.out.split())
+    assert strict.code == 1
+
+
+def test_a_summarizer_program_that_cannot_be_started_is_wrong_usage(
+    trimtab: Callable, session: Path, pack: Path, tmp_path: Path
+) -> None:
+    plain = tmp_path / "plain.sh"
+    plain.write_text("echo", encoding="ascii")
+    result = trimtab("run", session, "--pack", pack, "-s", f"command:{plain}")
+    assert result.code == 2
+    assert "is not executable" in result.err
+
+
+def test_a_summarizer_without_a_key_is_warned_about_and_an_error_when_strict(
+    trimtab: Callable, session: Path, pack: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    for name in [name for name in os.environ if name.startswith("ANTHROPIC_")]:
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    options = ("run", session, "--pack", pack, "-s", "anthropic")
+    told, strict = trimtab(*options), trimtab(*options, "--strict")
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "k")
+    assert told.code == 0
+    assert "warning: --summarizer anthropic: no key: set ANTHROPIC_API_KEY" in told.err
+    assert strict.code == 1
+    assert trimtab(*options, "--strict").code == 0
+
+
+def test_a_session_whose_model_is_named_by_the_caller_has_no_problem(
+    trimtab: Callable, pack: Path, tmp_path: Path
+) -> None:
+    path = tmp_path / "messages.json"
+    path.write_text(json.dumps(conversation(model=None)["messages"]), encoding="utf-8")
+    result = trimtab("run", path, "--pack", pack, "--model", "claude-sonnet-4-5", "--strict", "--json")
+    assert (result.code, result.err) == (0, "")
+    assert result.json["session"]["problems"] == []
+
+
+@pytest.mark.parametrize("command", ["run", "explain", "context"])
+def test_the_format_of_a_session_can_be_named_where_it_is_not_recognised(
+    trimtab: Callable, pack: Path, tmp_path: Path, command: str
+) -> None:
+    path = tmp_path / "odd.json"
+    body = {"a": "x" * (1 << 20), **conversation()}
+    path.write_text(json.dumps(body), encoding="utf-8")
+    refused = trimtab(command, path, "--pack", pack)
+    taken = trimtab(command, path, "--pack", pack, "--session-format", "anthropic-json")
+    assert refused.code == 1
+    assert "--session-format" in refused.err
+    assert taken.code == 0
+
+
+def test_a_problem_of_a_pack_looks_the_same_in_every_command(
+    trimtab: Callable, session: Path, tmp_path: Path
+) -> None:
+    broken, doubtful = tmp_path / "broken.yaml", tmp_path / "doubtful.yaml"
+    head = "format: 1\nname: p\nversion: 1.0.0\n"
+    broken.write_text(head + "stagse: []\n", encoding="utf-8")
+    doubtful.write_text(head + "extends: [claude-code]\nlimits: {atuo: 5}\n", encoding="utf-8")
+    for path in (broken, doubtful):
+        checked = trimtab("check", path).out.partition("\n\n")[0]
+        assert checked in trimtab("run", session, "--pack", path).err
+        assert checked in trimtab("explain", session, "--pack", path).err
+        assert "atuo" in checked or checked in trimtab("show", path).err

@@ -83,3 +83,55 @@ def test_a_damaged_journal_is_told_with_its_line(trimtab: Callable, folder: Path
     result = trimtab("journal", folder)
     assert result.code == 1
     assert "journal.jsonl:2" in result.err
+
+
+LATER = """\
+  - {id: remind, kind: attach, at: [before_request], when: {committed: [clear]}, from: [{text: "some are gone"}]}
+"""
+
+
+@pytest.fixture
+def layered(trimtab: Callable, session: Path, pack: Path, tmp_path: Path) -> Path:
+    """A session directory after one run: c1 cleared three results, c2 speaks of it."""
+    pack.write_text(pack.read_text("utf-8") + LATER, encoding="utf-8")
+    assert trimtab("run", session, "--pack", pack, "--dir", tmp_path / "kept").code == 0
+    return tmp_path / "kept"
+
+
+def test_undo_names_what_stands_on_top_and_the_command_it_gives_undoes_that_too(
+    trimtab: Callable, layered: Path
+) -> None:
+    first = trimtab("undo", layered, "c1")
+    assert "c2 remind: 1 message added" in first.out
+    told = first.out.splitlines()[-1]
+    assert told == f"undo it too: trimtab undo {layered} c1 --with-later"
+    second = trimtab(*told.partition("trimtab ")[2].split())
+    assert second.code == 0
+    assert "undone: c2 remind" in second.out
+    assert "undone: c1" not in second.out
+    assert trimtab("journal", layered).out.count("[undone]") == 2
+
+
+def test_undo_with_later_leaves_out_both_at_once(trimtab: Callable, layered: Path) -> None:
+    found = trimtab("undo", layered, "c1", "--with-later", "--json").json
+    assert found["later"] == [{"commit": "c2", "stage": "remind", "undone": True}]
+    assert trimtab("undo", layered, "c2").code == 1
+
+
+def test_undo_says_what_holds_for_what_was_changed_added_and_brought_back(
+    trimtab: Callable, layered: Path
+) -> None:
+    trimtab("restore", layered, "3:0")
+    restored, added, changed = (trimtab("undo", layered, name).out for name in ("c3", "c2", "c1"))
+    assert "they may touch it again" in restored
+    assert "remind may add it again when it is due" in added
+    assert "clear will not touch them unless the API refuses" in changed
+    assert "other stages may" in changed
+
+
+def test_restoring_twice_is_a_problem_and_no_second_commit(trimtab: Callable, folder: Path) -> None:
+    trimtab("restore", folder, "3:0")
+    again = trimtab("restore", folder, "5:0", "3:0")
+    assert again.code == 1
+    assert "3:0 is restored already, by commit c2" in again.err
+    assert "c3" not in trimtab("journal", folder).out

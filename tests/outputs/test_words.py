@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from trimtab.outputs import words
 from trimtab.outputs.blocks import line_of
+from trimtab.policy.metrics import METRICS
 from trimtab.policy.values import ConditionReport
 from trimtab.receipt import StageReport
 
@@ -57,7 +58,13 @@ def test_the_reason_of_a_skipped_stage_is_its_first_failing_condition() -> None:
     holds = ConditionReport("messages above", 9.0, 1.0, True)
     fails = ConditionReport("measured", False, True, False)
     report = StageReport("s", "drop", "skipped", conditions=(holds, fails))
-    assert words.why(report) == "measured is false"
+    assert words.why(report) == "no usage was reported since the last edit"
+
+
+def test_every_boolean_metric_says_in_words_what_it_is_and_is_not() -> None:
+    names = {name for name, metric in METRICS.items() if metric.type == "boolean"}
+    assert set(words.SAID) == {(name, value) for name in names for value in (True, False)}
+    assert all(name not in text for (name, _), text in words.SAID.items())
 
 
 def test_a_failing_group_says_why_of_each() -> None:

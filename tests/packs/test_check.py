@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from trimtab.packs.document import read_document
-from trimtab.packs.load import check_text
+from trimtab.packs.load import check, check_text
 from trimtab.packs.problems import CODES, INFO, Problem
 
 HEAD = "format: 1\nname: mine\nversion: 1.0.0\n"
@@ -30,9 +30,11 @@ def codes(body: str) -> list[str]:
 
 
 def summary(trigger: str, target: str, limits: str = "{}") -> str:
+    settings = {"share": "0.8", "cap": "unlimited"}
+    used = ", ".join(f"{name}: {value}" for name, value in settings.items() if name in trigger + target)
     return (
         f"limits: {limits}\n"
-        "settings: {share: 0.8, cap: unlimited}\n"
+        f"settings: {{{used}}}\n"
         "stages:\n"
         f"  - {{id: a, kind: summarize, text: x, at: {{before_request: {trigger}}}, {target}}}\n"
     )
@@ -225,3 +227,68 @@ def test_no_pack_whatever_it_holds_makes_the_check_fail(data: st.DataObject) -> 
     assert all(problem.code in CODES for problem in report.problems)
     assert all(problem.line for problem in report.problems)
     assert report.ok == (report.pack is not None)
+
+
+USING = """\
+settings: {share: 0.8, plain: 5}
+limits: {auto: share * window, other: 0.5 * window}
+tools: {read: [Read], shell: [Bash]}
+facts: {seen: {from: [{tools: [read], take: {path: /p}}]}}
+stages:
+"""
+
+
+@pytest.mark.parametrize(
+    ("stage", "unused"),
+    [
+        ("{id: a, kind: guard, level: info, text: x}", ["plain", "auto", "other", "shell", "seen"]),
+        (
+            "{id: a, kind: guard, level: info, text: '{{ limits.auto + limits.other }}'}",
+            ["plain", "shell", "seen"],
+        ),
+        ("{id: a, kind: guard, level: info, text: '{{ limits }} {{ settings }} {{ facts }}'}", ["shell"]),
+        (
+            "{id: a, kind: drop, select: {blocks: [tool_result], tools: [shell], size: {chars: {above: plain}}}}",
+            ["auto", "other", "seen"],
+        ),
+        (
+            "{id: a, kind: attach, from: [{fact: seen, text: x}], when: {settings: {plain: 5}, tokens: {above: auto}}}",
+            ["other", "shell"],
+        ),
+    ],
+)
+def test_names_nobody_uses_are_warned_about_where_they_stand(stage: str, unused: list[str]) -> None:
+    found = findings(f"{USING}  - {stage}\n")
+    assert sorted(each.message.split("`")[1] for each in found) == sorted(unused)
+    assert {each.severity for each in found} <= {"warning"}
+    assert all(each.source[each.column - 1 :].startswith(each.message.split("`")[1]) for each in found)
+
+
+def test_a_pack_that_is_only_extended_uses_nothing_itself_and_is_not_warned() -> None:
+    assert codes(USING.replace("stages:", "stages: []")) == []
+
+
+def test_a_value_that_an_extending_file_makes_superfluous_is_not_its_mistake() -> None:
+    assert codes("extends: [claude-code]\nlimits: {effective: 0.9 * window}\n") == []
+
+
+def test_values_set_from_outside_make_no_name_unused(tmp_path: Path) -> None:
+    path = tmp_path / "mine.yaml"
+    stage = "{id: a, kind: guard, level: info, text: x, when: {tokens: {above: auto}}}"
+    path.write_text(f"{HEAD}limits: {{auto: hard, hard: 5}}\nstages: [{stage}]\n", encoding="utf-8")
+    assert check(path).problems == check(path, [("limits.auto", "7")]).problems == ()
+
+
+def test_a_name_that_a_template_file_reads_or_may_read_is_used() -> None:
+    body = "settings: {tone: calm}\nstages: [{id: a, kind: guard, level: info, template: not-there.md.j2}]\n"
+    assert codes(body) == []
+    stage = "{id: a, kind: summarize, text: x, wrapper: summary/continue.md.j2}"
+    shared = f"settings: {{autonomous: true}}\nstages: [{stage}]\n"
+    assert codes(shared) == []
+
+
+def test_a_file_that_extends_may_leave_stages_out_and_another_may_not() -> None:
+    assert codes("extends: [claude-code]\n") == []
+    (problem,) = findings("description: nothing\n")
+    assert (problem.code, problem.message) == ("one-of", "a pack needs `stages` or `extends`")
+    assert codes("stagess: []\n") == ["unknown-key"]

@@ -60,7 +60,7 @@ def test_scalars_and_lists_replace_and_mappings_merge_by_key(extended: Any) -> N
     assert resolved.data["settings"] == {"share": 0.9, "on_switch": True}
     assert resolved.data["tools"] == {"read": ["Look"], "shell": ["Bash"]}
     assert stages(resolved)["one"]["select"] == {"blocks": ["tool_result"], "tools": ["shell"]}
-    assert codes(resolved) == []
+    assert codes(resolved) == ["unused-category"]  # the list of tools is replaced, so nothing asks for `read`
 
 
 def test_what_a_file_is_called_is_not_inherited(extended: Any) -> None:

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from trimtab.packs.document import parse_document
-from trimtab.packs.show import resolved_yaml, scalar
+from trimtab.packs.show import in_order, resolved_yaml, scalar
 from trimtab.packs.sources import resolve
 
 GOOD = sorted((Path(__file__).parents[1] / "cases" / "good").glob("*.yaml"))
@@ -61,3 +61,15 @@ def test_a_scalar_reads_back_as_itself_in_both_flow_and_block_style(value: Any) 
 )
 def test_a_text_that_another_reader_takes_for_something_else_is_quoted(value: str) -> None:
     assert yaml.safe_load(f"a: {scalar(value)}") == {"a": value}
+
+
+def test_the_top_level_stands_in_the_order_of_the_language(tmp_path: Path) -> None:
+    path = tmp_path / "mine.yaml"
+    path.write_text(
+        "stages: []\ntools: {extra: [X]}\nextends: [claude-code]\nversion: 1.0.0\nname: mine\nformat: 1\n",
+        "utf-8",
+    )
+    resolved = resolve(path)
+    order = ["format", "name", "version", "settings", "models", "limits", "tools", "facts", "stages"]
+    assert list(yaml.safe_load(resolved_yaml(resolved))) == order
+    assert list(in_order(resolved.data)) == order

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from tests.session.hosts import MODEL, JsonJournal, play
 from tests.session.packs import LAYERS, engine_of
+from tests.session.test_jobs import PLAIN, memory_session, talk
 from tests.session.test_undo_restore import CLEAR, bodies, calls, run
 
 from trimtab import Engine, Facts, Info, InvalidRequest, Request, SessionBusy, Usage
@@ -171,6 +172,50 @@ def test_a_session_in_the_middle_of_a_run_refuses_another() -> None:
 def test_an_unknown_event_is_refused_by_name() -> None:
     with pytest.raises(ValueError, match="unknown event 'before_reqest'"):
         run(engine_of(CLEAR).session(), calls(1), "before_reqest")
+
+
+@pytest.mark.parametrize("method", ["run", "explain", "account", "arun", "adopt"])
+@pytest.mark.parametrize(
+    ("request_", "facts", "words"),
+    [
+        ({"messages": []}, None, "a request is a trimtab.Request, not dict"),
+        (None, None, "not NoneType"),
+        (Request(MODEL, [{"role": "user", "content": "x"}]), {}, "facts are trimtab.Facts, not dict"),
+        (Request(MODEL, None), None, "'messages' must be a list"),  # type: ignore[arg-type]
+    ],
+)
+def test_what_is_no_request_or_no_facts_is_refused_in_words(
+    method: str, request_: Any, facts: Any, words: str
+) -> None:
+    session = memory_session(PLAIN)
+    run(session, talk("a", "b"), "after_response").jobs[0].run()
+    call = getattr(session, method)
+    with pytest.raises(ValueError, match=words):
+        asyncio.run(call(request_, facts=facts)) if method == "arun" else call(request_, facts=facts)
+    assert run(session, calls(2)).receipt.run.n == 2
+
+
+@pytest.mark.parametrize("anew", [False, True])
+def test_another_conversation_in_the_same_session_is_a_problem_of_the_run(tmp_path: Path, anew: bool) -> None:
+    engine = engine_of(CLEAR)
+    session = engine.open_session(tmp_path)
+    run(session, calls(3))
+    if anew:
+        session = engine.open_session(tmp_path)
+    other = [{"role": "user", "content": "something else"}]
+    outcome = run(session, other)
+    assert [problem.code for problem in outcome.problems] == ["new-branch"]
+    assert outcome.receipt.run.transcript == "rewound"
+    assert run(session, other).problems == ()
+
+
+@pytest.mark.parametrize("anew", [False, True])
+def test_going_on_or_back_in_the_same_conversation_is_none(tmp_path: Path, anew: bool) -> None:
+    engine = engine_of(CLEAR)
+    session = engine.open_session(tmp_path)
+    for count in (3, 5, 1, 4):
+        session = engine.open_session(tmp_path) if anew else session
+        assert run(session, calls(count)).problems == ()
 
 
 def test_events_that_send_nothing_leave_the_end_of_the_list_alone() -> None:

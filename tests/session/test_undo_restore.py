@@ -146,3 +146,59 @@ def test_thinking_stripped_with_a_commit_stays_stripped_after_its_undo() -> None
 
 def _without_thinking(message: dict[str, Any]) -> dict[str, Any]:
     return {**message, "content": [block for block in message["content"] if block["type"] != "thinking"]}
+
+
+LAYERED = (
+    CLEAR
+    + """\
+  - {id: long, kind: replace, select: {blocks: [tool_result], size: {chars: {above: 30}}}, text: "[long]"}
+  - {id: remind, kind: attach, at: [before_request], when: {committed: [clear]}, from: [{text: "some are gone"}]}
+"""
+)
+
+
+def test_what_a_run_made_on_top_of_a_commit_is_named_and_stays_until_it_is_undone_too() -> None:
+    session = engine_of(LAYERED).session()
+    messages = calls(4)
+    run(session, messages)
+    assert [commit.stage for commit in session.later("c1")] == ["long", "remind"]
+    session.undo("c1")
+    assert [commit.id for commit in session.later("c1")] == ["c2", "c3"]
+    session.undo("c1", with_later=True)
+    assert session.later("c1") == ()
+    with pytest.raises(LookupError, match="undone already"):
+        session.undo("c1", with_later=True)
+    with pytest.raises(LookupError, match="no commit 'c9'"):
+        session.later("c9")
+
+
+def test_undoing_a_commit_with_what_is_on_top_of_it_gives_the_transcript_back() -> None:
+    journal, engine, messages = JsonJournal(), engine_of(LAYERED), calls(4)
+    run(Session(engine, journal), messages)
+    undone = Session(engine, journal).undo("c1", with_later=True)
+    assert undone.stage == "clear"
+    again = Session(engine, journal).run(Request(MODEL, messages), "after_response", Facts(now=1e9))
+    assert bodies(again.request.messages) == bodies(messages)
+
+
+def test_commits_of_other_runs_and_restored_originals_are_not_on_top() -> None:
+    session = engine_of(CLEAR).session()
+    run(session, calls(4))
+    session.restore(["3:0"])
+    run(session, calls(6))
+    assert [commit.stage for commit in session.track.history.commits] == ["clear", "@restore", "clear"]
+    assert session.later("c1") == session.later("c2") == ()
+
+
+def test_a_spot_restored_already_says_so_until_a_stage_has_touched_it_again() -> None:
+    session = engine_of(CLEAR).session()
+    messages = calls(4)
+    run(session, messages)
+    first = session.restore(["3:0", "call_0"])
+    assert len(first.edits) == 1
+    for wanted in (["3:0"], ["call_1", "3:0"]):
+        with pytest.raises(LookupError, match="3:0 is restored already, by commit c2"):
+            session.restore(wanted)
+    assert len(session.track.history.commits) == 2
+    run(session, messages, "overflow")
+    assert session.restore(["3:0"]).stage == "@restore"

@@ -176,6 +176,13 @@ def test_a_fact_the_host_lacks_gives_nothing_and_is_named() -> None:
     assert proposal.reason == "the host does not have plan"
 
 
+def test_of_many_facts_the_host_lacks_the_reason_says_how_many_and_the_remarks_which() -> None:
+    names = ["plan", "skills", "date", "goal"]
+    proposal = session().propose(attaching(*[{"fact": name, "text": "x"} for name in names]))
+    assert proposal.reason == "the host gives none of its 4 facts"
+    assert proposal.remarks["unknown"] == names
+
+
 def test_a_fact_without_records_has_nothing_to_say() -> None:
     proposal = session().propose(attaching({"fact": "skills", "text": NAMES}), facts=Facts(skills=[]))
     assert proposal.reason == "nothing to say"

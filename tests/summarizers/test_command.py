@@ -179,3 +179,16 @@ def test_a_program_that_writes_without_end_is_stopped(
     with pytest.raises(AskFailed, match="wrote more than 500,000 bytes") as caught:
         answer(endless, Question("p", "m", timeout=20))
     assert (caught.value.reason, caught.value.transient) == ("error", False)
+
+
+def test_a_program_that_is_not_there_or_not_executable_is_known_before_it_is_asked(tmp_path: Path) -> None:
+    plain = tmp_path / "plain"
+    plain.write_text("echo", encoding="ascii")
+    found = {
+        name: CommandSummarizer([name]).unusable()
+        for name in ("sh", "no-such-program", str(plain), str(tmp_path / "none"))
+    }
+    assert found["sh"] is None
+    assert "not found on the PATH" in str(found["no-such-program"])
+    assert "not executable" in str(found[str(plain)])
+    assert "not found there" in str(found[str(tmp_path / "none")])

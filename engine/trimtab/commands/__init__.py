@@ -32,12 +32,13 @@ def invoke(arguments: Sequence[str] | None = None) -> int:
         # A session may hold characters that the terminal's encoding lacks: shown as `?`, never an error.
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")
+    colour = False if os.environ.get("NO_COLOR") else None
     try:
         code = trimtab.main(
             args=None if arguments is None else list(arguments),
             prog_name="trimtab",
             standalone_mode=False,
-            color=False if os.environ.get("NO_COLOR") else None,
+            color=colour,
         )
         sys.stdout.flush()
     except click.ClickException as error:
@@ -56,9 +57,9 @@ def invoke(arguments: Sequence[str] | None = None) -> int:
         failure = exits.failure_of(error)
         if failure is None:
             raise
-        text = failure.message if failure.plain else f"trimtab: {failure.message}"
-        text += f"\n  hint: {failure.hint}" if failure.hint else ""
-        _tell(click.echo, escaped(text), err=True)
+        hint = f"\n  hint: {failure.hint}" if failure.hint else ""
+        text = failure.message if failure.plain else escaped(f"trimtab: {failure.message}{hint}")
+        _tell(click.echo, text, err=True, color=colour)
         return failure.code
     return code if isinstance(code, int) else exits.FINE
 

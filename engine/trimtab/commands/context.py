@@ -12,7 +12,9 @@ from .subject import Wish, prepare, say_warnings, subject_options
 
 
 @click.command("context", short_help="Say what fills the window.")
-@subject_options("pack", "model", "values", "now", "folder", "history", json="The account as JSON.")
+@subject_options(
+    "pack", "model", "values", "now", "folder", "session_format", "history", json="The account as JSON."
+)
 def command(as_json: bool, **options: Any) -> int:
     """What the next request of SESSION would hold before any stage runs: tokens by category, and what is free.
 

@@ -20,7 +20,7 @@ GRAVE = ("invalid-", "overflow-unhandled", "empty-request")
 
 
 class Failure(NamedTuple):
-    """An error in words: the exit code, what happened, how to mend it. ``plain``: as it is."""
+    """An error in words: the exit code, what happened, how to mend it. ``plain``: fit to be shown as it is."""
 
     code: int
     message: str
@@ -39,7 +39,10 @@ def failure_of(error: Exception) -> Failure | None:
     from ..store import StoreError
 
     if isinstance(error, PackError):
-        return Failure(pack_code(error.problems), str(error), plain=True)
+        from ..outputs.problems import problem_text
+
+        text = "\n\n".join(map(problem_text, error.problems))
+        return Failure(pack_code(error.problems), text, plain=True)
     if isinstance(error, Unreadable):
         place = f"{error.path}: " if error.path else ""
         return Failure(PROBLEMS, f"{place}{error.message}", error.hint)
@@ -82,5 +85,5 @@ def receipt_code(receipt: Receipt, warnings: int = 0, strict: bool = False) -> i
     if any(problem.code.startswith(GRAVE) for problem in receipt.problems):
         return PROBLEMS
     doubtful = warnings or receipt.problems or not receipt.send
-    failed = any(report.verdict == "failed" for report in receipt.stages)
+    failed = any(report.verdict == "failed" for report in (*receipt.stages, *receipt.jobs))
     return PROBLEMS if strict and (doubtful or failed) else FINE

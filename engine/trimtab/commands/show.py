@@ -13,7 +13,7 @@ from . import exits
 
 
 @click.command("show", short_help="Show a pack.")
-@click.argument("pack", metavar="PACK", default="claude-code")
+@click.argument("pack", metavar="[PACK]", default="claude-code")
 @click.option(
     "--resolved",
     is_flag=True,
@@ -27,8 +27,9 @@ def command(pack: str, resolved: bool, as_json: bool) -> int:
         raise PackError(report.problems)
     if as_json:
         from ..outputs.as_json import dumps
+        from ..packs.show import in_order
 
-        click.echo(dumps({key: value for key, value in report.resolved.data.items() if key != "extends"}))
+        click.echo(dumps(in_order(report.resolved.data)))
     elif resolved:
         from ..outputs.words import escaped
         from ..packs.show import resolved_yaml

@@ -10,6 +10,8 @@ from typing import Any, TypeVar
 import click
 
 from ..policy.stage import EVENTS
+from ..readers import NO_MODEL, READERS
+from .values import wrong
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -32,6 +34,7 @@ class Wish:
     summarizer: str = "none"
     strict: bool = False
     roots: tuple[str, ...] = ()
+    session_format: str | None = None
 
 
 _SESSION = click.argument("session", metavar="SESSION")
@@ -70,6 +73,11 @@ _OPTIONS: Mapping[str, Callable[[Any], Any]] = {
     ),
     "folder": click.option(
         "--dir", "folder", metavar="DIR", help="Session directory: journal and store. Default: in memory."
+    ),
+    "session_format": click.option(
+        "--session-format",
+        type=click.Choice(list(READERS)),
+        help="How SESSION is read. Default: detected.",
     ),
     "history": click.option(
         "--history", is_flag=True, help="The whole conversation instead of the live context."
@@ -133,8 +141,7 @@ def prepare(wish: Wish, step: Callable[[str], None]) -> Subject:
     from ..files import NoFiles, RootedFiles
     from ..readers import facts_of, read
     from ..store import FolderStore
-    from ..summarizers import parse
-    from .values import Values, added, load_pack, settings_of, wrong
+    from .values import Values, added, load_pack, settings_of
 
     if wish.folder is not None and not wish.folder.strip():
         raise wrong("it is empty; name a folder, or leave it out to keep nothing", "--dir")
@@ -143,10 +150,7 @@ def prepare(wish: Wish, step: Callable[[str], None]) -> Subject:
         now = None if wish.now is None else moment(_seconds(wish.now))
     except ValueError as error:
         raise wrong(str(error), "--now") from None
-    try:
-        summarizer = parse(wish.summarizer)
-    except (ValueError, OSError) as error:
-        raise wrong(str(error), "--summarizer") from None
+    summarizer, doubt = _summarizer(wish.summarizer)
     for root in wish.roots:
         if not root.strip() or not Path(root).is_dir():
             raise wrong(f"there is no folder '{root}'", "--files")
@@ -154,7 +158,10 @@ def prepare(wish: Wish, step: Callable[[str], None]) -> Subject:
     report, pack = load_pack(wish.pack, values)
     settings, models = settings_of(pack, values)
     step(f"reading {wish.session}")
-    recording = read(wish.session)
+    recording = read(wish.session, format=wish.session_format)
+    if wish.model is not None:
+        told = tuple(problem for problem in recording.problems if problem.code != NO_MODEL)
+        recording = replace(recording, problems=told)
     request = recording.history if wish.history else recording.live
     if wish.model is not None:
         request = replace(request, model=wish.model)
@@ -169,18 +176,36 @@ def prepare(wish: Wish, step: Callable[[str], None]) -> Subject:
         files=RootedFiles(wish.roots) if wish.roots else NoFiles(),
         strict=wish.strict,
     )
-    told = facts_of(recording)
+    known = facts_of(recording)
     if now is not None:
-        told["now"] = now
+        known["now"] = now
     facts = Facts(
-        **told,
+        **known,
         error=OVERFLOW_CLASS if wish.event == "overflow" else None,
         request=ManualRequest() if wish.event == "manual" else None,
     )
     warnings = [_read_warning(recording.path or wish.session, problem) for problem in recording.problems]
-    warnings += [str(problem) for problem in report.problems if problem.severity == "warning"]
+    warnings += [problem.render() for problem in report.problems if problem.severity == "warning"]
+    warnings += [f"--summarizer {wish.summarizer}: {doubt}"] if doubt else []
     warnings += added(wish.pack, values)
     return Subject(recording, request, facts, engine, warnings)
+
+
+def _summarizer(spec: str) -> tuple[Any, str | None]:
+    """The summarizer that was asked for, and why it will probably fail. Raises click.BadParameter if it must."""
+    from ..summarizers import doubtful, parse, unusable
+
+    try:
+        summarizer = parse(spec)
+    except OSError as error:
+        words = f"the answers cannot be read: {error.filename}: {error.strerror or error}"
+        raise wrong(words, "--summarizer") from None
+    except ValueError as error:
+        raise wrong(str(error), "--summarizer") from None
+    why = unusable(summarizer)
+    if why is not None:
+        raise wrong(why, "--summarizer")
+    return summarizer, doubtful(summarizer)
 
 
 def _seconds(text: str) -> float | str:
@@ -197,9 +222,10 @@ def _read_warning(path: str, problem: Any) -> str:
 
 def say_warnings(warnings: list[str], most: int = 20) -> None:
     """The warnings on stderr; of very many only the first."""
+    from ..outputs.problems import mark
     from ..outputs.words import escaped
 
     for one in warnings[:most]:
-        click.echo(f"warning: {escaped(one)}", err=True)
+        click.echo(mark("warning") + escaped(one), err=True)
     if len(warnings) > most:
-        click.echo(f"warning: … and {len(warnings) - most:,} more", err=True)
+        click.echo(f"{mark('warning')}… and {len(warnings) - most:,} more", err=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .book import FactBook, text_of
-from .host import TOLD, ApiError, Facts, ManualRequest, Record, moment
+from .host import TOLD, ApiError, Facts, ManualRequest, Record, checked, moment
 from .rules import FactError, FactRule, Source, fact_rules
 
 __all__ = [
@@ -16,6 +16,7 @@ __all__ = [
     "ManualRequest",
     "Record",
     "Source",
+    "checked",
     "fact_rules",
     "moment",
     "text_of",

@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from typing import Any, TypeAlias
 
 from ..conversation.items import structure
-from ..conversation.request import Usage
+from ..conversation.request import Request, Usage
 from ..tokens.figure import response_usage
 from .shapes import (
     AgentRecord,
@@ -266,6 +266,19 @@ def _check(name: str, value: object, *kinds: type) -> None:
     if value is not None and (not isinstance(value, kinds) or isinstance(value, bool)):
         wanted = " or ".join(kind.__name__ for kind in kinds)
         raise TypeError(f"{name} is {type(value).__name__}; it must be {wanted} (Facts.of takes plain data)")
+
+
+def checked(request: object, facts: object) -> Facts:
+    """The facts of a run, none where the host gives none. Raises ValueError where either is something else."""
+    if not isinstance(request, Request):
+        raise ValueError(
+            f"a request is a trimtab.Request, not {type(request).__name__}: Request(model=…, messages=[…])"
+        )
+    if facts is not None and not isinstance(facts, Facts):
+        raise ValueError(
+            f"facts are trimtab.Facts, not {type(facts).__name__}: Facts(now=…), or Facts.of(…) for plain data"
+        )
+    return Facts() if facts is None else facts
 
 
 def _record(value: Any, main_field: str) -> Record:

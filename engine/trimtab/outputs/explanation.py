@@ -9,7 +9,7 @@ from ..conversation.edits import Spot
 from ..policy.values import ConditionReport
 from ..receipt import Receipt, StageReport
 from .receipt import STYLES, header, show_rest
-from .words import condition, number, path_words, plural, safe, share, touched, value_text
+from .words import SAID, condition, number, path_words, plural, safe, share, touched, value_text
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -71,6 +71,8 @@ def _compared(entry: ConditionReport) -> str:
         return (
             f"{name}: {value_text(entry.value)}, wanted {wanted}" if name != "committed" else condition(entry)
         )
+    if (name, entry.value) in SAID and isinstance(entry.value, bool):
+        return f"{name}: {value_text(entry.value)} ({SAID[name, entry.value]})"
     if word is None and entry.note is None:
         return f"{name}: {value_text(entry.value)}, wanted {value_text(entry.limit)}"
     return condition(entry)
@@ -86,6 +88,8 @@ def _effect(report: StageReport, texts: Mapping[Spot, str]) -> Iterator[str]:
             + (f" ({relative})" if relative else "")
             + (f": {touched(report)}" if touched(report) else "")
         )
+    if unknown := report.remarks.get("unknown"):
+        yield f"the host does not have {', '.join(map(safe, unknown))}"
     if report.first_changed is not None:
         lost = f"a warm cache loses {number(report.cache_loss_tokens)} tokens"
         thinking = (

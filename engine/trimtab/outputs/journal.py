@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from ..conversation.edits import Commit, Insert, Mark, Rewrite, Splice, Spot
+from ..mending import CLOSE, INPUT
+from ..policy.history import RESTORE
 from ..records import Fail, Kept, Note, Record, RunRecord, Undo
 from .words import number, plural, safe
 
@@ -75,3 +77,17 @@ def commit_line(commit: Commit) -> str:
     if commit.stored:
         parts.append(f"{len(commit.stored)} stored")
     return f"{commit.id} {commit.stage}: {', '.join(parts) or 'nothing'}"
+
+
+def undo_words(commit: Commit) -> str:
+    """What holds once the commit is undone, in a sentence."""
+    if commit.stage == RESTORE:
+        return "what it had brought back is shown as the stages leave it, and they may touch it again"
+    if commit.stage in (INPUT, CLOSE):
+        return "the next run checks the request, and mends it again where it is not valid"
+    if all(isinstance(edit, Insert) for edit in commit.edits):
+        return f"the next run does not show what it had added; {commit.stage} may add it again when it is due"
+    return (
+        "the next run shows the originals again where no other commit stands in their place; "
+        f"{commit.stage} will not touch them unless the API refuses the request as too long, other stages may"
+    )

@@ -18,9 +18,12 @@ COLOURS: Mapping[str, str] = {"error": "red", "warning": "yellow", "info": "blue
 
 def problem_text(problem: Problem) -> str:
     """A problem with its severity in front; colours are dropped where no terminal shows them."""
-    first, *rest = escaped(problem.render()).split("\n")
-    mark = click.style(f"{problem.severity}: ", fg=COLOURS.get(problem.severity), bold=True)
-    return "\n".join([mark + first, *rest])
+    return mark(problem.severity) + escaped(problem.render())
+
+
+def mark(severity: str) -> str:
+    """What stands in front of a problem: ``error: `` in its colour."""
+    return click.style(f"{severity}: ", fg=COLOURS.get(severity), bold=True)
 
 
 def summary(reports: Iterable[Report]) -> str:

@@ -156,14 +156,26 @@ def _lines(receipt: Receipt, folder: str | None) -> Iterator[tuple[str, str, str
     for notice in receipt.notices:
         yield notice.level, f"{safe(notice.text)} ({notice.stage})", STYLES.get(notice.level, "")
     for job in receipt.jobs:
-        reason = f", {safe(job.reason)}" if job.reason else ""
-        yield "job", f"{job.id}: {job.verdict}{reason}", STYLES.get(job.verdict, "")
+        yield "job", job_line(job), STYLES.get(job.verdict, "")
+    if not folder and not receipt.run.dry and any(job.verdict == "done" for job in receipt.jobs):
+        yield "", "the notes are kept in memory only: with --dir DIR the next run can use them", ""
     for dropped in receipt.dropped:
         yield "asleep", f"{dropped.commit} of {dropped.stage}: {safe(dropped.why)}", "yellow"
     for problem in receipt.problems:
         yield "problem", problem_line(problem), "yellow"
     if not receipt.send:
         yield "send", "no: this request is not to be sent", "red"
+
+
+def job_line(job: StageReport) -> str:
+    """What became of a background job: written and how much, or why not."""
+    reason = f", {safe(job.reason)}" if job.reason else ""
+    written = job.remarks.get("written")
+    if job.verdict != "done" or not written:
+        return f"{job.id}: {job.verdict}{reason}"
+    notes = plural(job.items, "text") + " " if job.items > 1 else ""
+    size = f"{plural(written['chars'], 'character')}, {plural(written['tokens'], 'token')}"
+    return f"{job.id}: {notes}written, {size}{reason}"
 
 
 def _change(before: int, after: int) -> str:

@@ -15,6 +15,19 @@ SIGNS: Mapping[str, str] = {"at_least": "≥", "above": ">", "at_most": "≤", "
 OPPOSITE: Mapping[str, str] = {"at_least": "<", "above": "≤", "at_most": ">", "below": "≥"}
 
 
+SAID: Mapping[tuple[str, object], str] = {
+    ("measured", False): "no usage was reported since the last edit",
+    ("measured", True): "a usage was reported since the last edit",
+    ("turn_start", False): "the request opens no turn",
+    ("turn_start", True): "the request opens a turn",
+    ("turn_end", False): "the response called a tool",
+    ("turn_end", True): "the response called no tool",
+    ("instructed", False): "nobody gave instructions",
+    ("instructed", True): "instructions were given",
+}
+"""What the value of a boolean metric means."""
+
+
 def number(value: float | None) -> str:
     """``12,345``, ``0.25``, ``unlimited``; ``–`` where there is none."""
     if value is None:
@@ -90,6 +103,8 @@ def condition(entry: ConditionReport, *, opposite: bool = False) -> str:
         return f"{name} {value_text(entry.value)} {sign} {_limit(entry)}"
     if name == "committed":
         return f"{entry.value} has committed" if entry.value else f"{_either(entry.limit)} has not committed"
+    if (name, entry.value) in SAID and isinstance(entry.value, bool):
+        return SAID[name, entry.value]
     if isinstance(entry.limit, tuple | list):
         if not opposite:
             return f"{name} is {value_text(entry.value)}"

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import TypeAlias
 
-from . import check_names, check_sense, check_values
+from . import check_names, check_sense, check_unused, check_values
 from .context import Context
 from .problems import CODES, ERROR, SILENCEABLE, WARNING, Problem
 from .schema import CHILD_KINDS, pack_schema
@@ -48,6 +48,7 @@ SENSE: tuple[Finding, ...] = (
     check_sense.words_of_selectors_can_match,
     check_sense.offered_tools_can_be_called,
     check_sense.defaults_are_taken,
+    check_unused.names_are_used,
 )
 """Findings about what keys mean together; asked only of packs in which nothing else is wrong."""
 

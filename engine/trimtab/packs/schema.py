@@ -103,7 +103,9 @@ def assemble(folder: Path | None = None) -> dict[str, Any]:
         "description": "A rule pack, format 1: what the next model call of an agent will see.",
         "type": "object",
         "additionalProperties": False,
-        "required": ["format", "name", "version", "stages"],
+        "required": ["format", "name", "version"],
+        # A file that only changes single values of another pack has no stages of its own.
+        "anyOf": [{"required": ["stages"]}, {"required": ["extends"]}],
         "properties": common["pack"],
         "x-vocabulary": common["vocabulary"],
         "definitions": definitions,

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import TypeVar
 
 from .nodes import Node
 from .problems import Position
+from .schema import pack_schema
 from .sources import Resolved
+
+T = TypeVar("T")
 
 WIDTH = 100
 """Characters up to which a mapping or list stands on one line."""
@@ -20,8 +24,7 @@ _ODD = re.compile(r"[\x7f-\xa0\ud800-\udfff\u2028\u2029\ufeff\ufffe\uffff]")
 
 def resolved_yaml(resolved: Resolved, provenance: bool = True) -> str:
     """The merged pack, `extends` worked in; with ``provenance`` comments say where each value comes from."""
-    root = resolved.root.mapping
-    kept = {key: node for key, node in root.items() if key != "extends"}
+    kept = in_order(resolved.root.mapping)
     main = next(iter(resolved.documents), "")
     lines = list(_mapping(Node(kept, resolved.root.pos), 0))
     if not provenance:
@@ -37,6 +40,12 @@ def resolved_yaml(resolved: Resolved, provenance: bool = True) -> str:
             f"{text:<{column}} # {', '.join(list(where)[:MOST])}{' …' if len(where) > MOST else ''}\n"
         )
     return f"# the numbers are lines of {main}\n" + "".join(shown)
+
+
+def in_order(pack: Mapping[str, T]) -> dict[str, T]:
+    """The top level of a merged pack in the order of the language, what was worked in (`extends`) left out."""
+    known = [key for key in pack_schema()["properties"] if key in pack]
+    return {key: pack[key] for key in dict.fromkeys([*known, *pack]) if key != "extends"}
 
 
 def _places(node: Node) -> list[Position]:

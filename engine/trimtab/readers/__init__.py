@@ -8,10 +8,11 @@ from typing import Any
 
 from . import detect as _detect
 from .anthropic_json import AnthropicJson
-from .base import HEAD_BYTES, Boundary, Reader, ReadProblem, Recording, Unreadable, regular
+from .base import HEAD_BYTES, NO_MODEL, Boundary, Reader, ReadProblem, Recording, Unreadable, regular
 from .claude_code import ClaudeCode
 
 __all__ = [
+    "NO_MODEL",
     "READERS",
     "Boundary",
     "ReadProblem",
@@ -78,4 +79,5 @@ def _unknown(head: bytes, path: str, names: str) -> Unreadable:
     looks = _detect.foreign(head)
     if looks:
         return Unreadable(f"this looks like {looks}, which no reader takes", f"formats: {names}", path)
-    return Unreadable("the format was not recognised", f"formats: {names}; name one to skip detection", path)
+    hint = f"formats: {names}; name one to skip detection (format=… or --session-format)"
+    return Unreadable("the format was not recognised", hint, path)

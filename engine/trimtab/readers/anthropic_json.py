@@ -10,7 +10,7 @@ from typing import Any
 from ..conversation.request import ORIGINS, Info, Message, Usage
 from ..formats import anthropic
 from ..tokens.figure import response_usage
-from .base import ReadProblem, Recording, Unreadable, epoch, odd_time, parse
+from .base import NO_MODEL, ReadProblem, Recording, Unreadable, epoch, odd_time, parse
 
 TIMES = ("ts", "timestamp", "time", "created_at")
 """Keys under which hosts keep the time of a message, in the order in which they are asked."""
@@ -99,7 +99,9 @@ def recording_of(document: Mapping[str, Any], path: str | None = None) -> Record
         body["model"] = next((model for raw in reversed(document["messages"]) if (model := _model(raw))), "")
         if not body["model"]:
             problems.append(
-                ReadProblem(0, "the file names no model", "name one, or the limits of an unknown model hold")
+                ReadProblem(
+                    0, "the file names no model", "name one, or the limits of an unknown model hold", NO_MODEL
+                )
             )
     request = anthropic.from_body(body, tuple(info) if any(info) else ())
     if request.model and request.model not in models:

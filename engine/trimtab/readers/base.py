@@ -17,13 +17,21 @@ HEAD_BYTES = 1 << 20
 """So much of a file is looked at to tell its format; long enough for a first line with a pasted image."""
 
 
+NO_MODEL = "no-model"
+"""Code of the problem that the file names no model: none where whoever reads it does."""
+
+
 @dataclass(frozen=True, slots=True)
 class ReadProblem:
-    """Something that could not be used as it stands; ``line`` counts from 1, 0 is the file as a whole."""
+    """Something that could not be used as it stands; ``line`` counts from 1, 0 is the file as a whole.
+
+    ``code`` is ``NO_MODEL`` or empty.
+    """
 
     line: int
     message: str
     hint: str = ""
+    code: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,17 @@ from pathlib import Path
 from typing import Any
 
 from ..conversation.request import Request
-from .base import Boundary, ReadProblem, Recording, Unreadable, epoch, head_objects, json_lines, odd_time
+from .base import (
+    NO_MODEL,
+    Boundary,
+    ReadProblem,
+    Recording,
+    Unreadable,
+    epoch,
+    head_objects,
+    json_lines,
+    odd_time,
+)
 from .claude_code_facts import Gathered
 from .claude_code_order import Assembly, ancestor, preserved_ids, without_rewinds
 from .claude_code_records import (
@@ -89,7 +99,9 @@ class ClaudeCode:
         )
         if not model:
             problems.append(
-                ReadProblem(0, "no response in it names a model", "name one, or unknown limits hold")
+                ReadProblem(
+                    0, "no response in it names a model", "name one, or unknown limits hold", NO_MODEL
+                )
             )
         whole = Request(model=model, messages=history.messages, info=history.info)
         now_live = whole if live is history else Request(model=model, messages=live.messages, info=live.info)

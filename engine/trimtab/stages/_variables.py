@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from ..policy.evaluation import NoValue
-from ..policy.metrics import NUMBERS
+from ..policy.metrics import METRICS, NUMBERS
 
 if TYPE_CHECKING:
     from ..policy.scene import Scene
@@ -14,6 +15,9 @@ if TYPE_CHECKING:
 
 COMMON = NUMBERS | {"event", "caller", "model", "automatic", "settings", "limits", "facts"}
 """Names that are the same for all blocks a stage looks at in one run."""
+
+LEAST_COUNT = 100.0
+"""A limit from here on is a number of tokens, characters or messages; a smaller one may be a share or a percentage."""
 
 
 class Lazy(Mapping[str, Any]):
@@ -42,8 +46,9 @@ class Lazy(Mapping[str, Any]):
 def variables(scene: Scene, text: Text, own: Mapping[str, Any] | None = None) -> dict[str, Any]:
     """The common variables ``text`` reads, and ``own``, which win.
 
-    Metrics and limits without a value are None, which is shown as nothing. Of ``facts`` there are the
-    records of those the text names (None: nobody knows them); plain data, not fenced.
+    Metrics and limits without a value are None, which is shown as nothing; the others are whole numbers where
+    a part of one means nothing (``_whole``). Of ``facts`` there are the records of those the text names (None:
+    nobody knows them); plain data, not fenced.
     """
     found: dict[str, Any] = {}
     for name in text.variables & COMMON:
@@ -63,9 +68,17 @@ def _value(scene: Scene, text: Text, name: str) -> Any:
     if name == "facts":
         return _facts(scene, _fields(text, "facts"))
     try:
-        return scene.metric(name)
+        value = scene.metric(name)
     except NoValue:
         return None
+    if METRICS[name].unit == "minutes" and isinstance(value, float):
+        return round(value, 1)
+    return _whole(value, 0) if name in NUMBERS else value
+
+
+def _whole(value: Any, least: float) -> Any:
+    """Numbers from ``least`` up without a fraction: half a token is none."""
+    return round(value) if isinstance(value, float) and least <= value < math.inf else value
 
 
 def _fields(text: Text, name: str) -> set[str] | None:
@@ -77,11 +90,11 @@ def _fields(text: Text, name: str) -> set[str] | None:
 
 def _limits(scene: Scene, wanted: set[str] | None) -> dict[str, Any]:
     if wanted is None:
-        return dict(scene.limits())
+        return {name: _whole(value, LEAST_COUNT) for name, value in scene.limits().items()}
     found: dict[str, Any] = {}
     for name in wanted & scene.policy.limits.keys():
         try:
-            found[name] = scene.name(name)
+            found[name] = _whole(scene.name(name), LEAST_COUNT)
         except NoValue:
             found[name] = None
     return found

@@ -21,6 +21,9 @@ from ._entries import Entry, Said, entries, say
 from ._failing import failed
 from ._told import told_by
 
+MOST_NAMED = 3
+"""Facts the host lacks that are named in the reason; of more it says how many, and the remarks name them."""
+
 
 @dataclass(frozen=True, slots=True)
 class Attach:
@@ -115,6 +118,8 @@ class Attach:
                 "all of it: the view would be over a trigger again"
             ]
         if not said:
+            if len(unknown) > MOST_NAMED:
+                remarks["unknown"] = unknown
             return Proposal(reason=_why(self.entries, unknown, remarks), remarks=remarks)
         text = "\n\n".join(one.text for one in said if one.text is not None)
         remarks["told"] = {one.key: dict(one.told) for one in said if one.told}
@@ -142,5 +147,7 @@ def _why(entries: Sequence[Entry], unknown: Sequence[str], remarks: Mapping[str,
     if "left_out" in remarks:
         return "nothing fits"
     if len(unknown) == len(entries):
+        if len(unknown) > MOST_NAMED:
+            return f"the host gives none of its {len(unknown)} facts"
         return f"the host does not have {', '.join(unknown)}"
     return "nothing to say"

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from .base import AskFailed, Question, Reply, Summarizer
 
-__all__ = ["AskFailed", "Question", "Reply", "Summarizer", "parse"]
+__all__ = ["AskFailed", "Question", "Reply", "Summarizer", "doubtful", "parse", "unusable"]
 
 
 def parse(spec: str) -> Summarizer | None:
     """``none``, ``anthropic``, ``command:PROGRAM ARGUMENT…`` or ``canned:FILE``; None for ``none``.
 
     ``anthropic`` makes a client of its own, with the key from where the SDK looks for it, when it is
-    first asked. Raises ValueError for any other text, OSError if the file cannot be read.
+    first asked. Raises ValueError for any other text, OSError if the file cannot be read. ``unusable`` and
+    ``doubtful`` say whether it will be able to answer.
     """
     kind, _, rest = spec.partition(":")
     if spec == "none":
@@ -31,3 +32,15 @@ def parse(spec: str) -> Summarizer | None:
     raise ValueError(
         f"unknown summarizer {spec!r}; it is none, anthropic, command:PROGRAM ARGUMENT… or canned:FILE"
     )
+
+
+def unusable(summarizer: Summarizer | None) -> str | None:
+    """Why a summarizer can never answer here (a program or a library that is not installed), before it is asked."""
+    why: str | None = getattr(summarizer, "unusable", lambda: None)()
+    return why
+
+
+def doubtful(summarizer: Summarizer | None) -> str | None:
+    """Why a summarizer will probably fail when it is asked (no key), as far as this can be told without asking."""
+    why: str | None = getattr(summarizer, "doubtful", lambda: None)()
+    return why

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Mapping
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from ..conversation.request import Usage
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
 
 MAX_OUTPUT = 20_000
 """Tokens an answer may have where the stage does not say; what the ``claude-code`` pack reserves for one."""
+
+NO_KEY = "no key: set ANTHROPIC_API_KEY, or give a client of your own"
 
 _KEPT = ("container", "inference_geo", "metadata", "output_config", "service_tier", "speed", "thinking")
 """Fields of a native request that go along: what decides whether the cache is hit must be as the agent
@@ -51,6 +54,22 @@ class AnthropicSummarizer:
         self._async_client = async_client
         self._models = dict(models or {})
         self._max_output = max_output
+
+    def unusable(self) -> str | None:
+        """Why no client can be made at all: the SDK is not installed. None where it is, or a client was given."""
+        if self._client is not None or self._async_client is not None or find_spec("anthropic") is not None:
+            return None
+        return "the library 'anthropic' is not installed: pip install anthropic"
+
+    def doubtful(self) -> str | None:
+        """Why the API will not let it in, as far as the client knows; imports the SDK."""
+        try:
+            client = self._sync()
+        except AskFailed as problem:
+            return problem.message
+        # A client of a version that knows no other credentials has none.
+        known = (client.api_key, client.auth_token, getattr(client, "credentials", None))
+        return None if any(known) else NO_KEY
 
     def answer(self, question: Question) -> Reply:
         parameters = self._parameters(question)
@@ -153,7 +172,7 @@ def _failure(problem: Exception) -> AskFailed:
     if isinstance(problem, anthropic.APIConnectionError):
         return AskFailed("error", f"the API could not be reached: {problem}", transient=True)
     if isinstance(problem, TypeError) and "authentication method" in str(problem):
-        return AskFailed("unavailable", "no key: set ANTHROPIC_API_KEY, or give a client of your own")
+        return AskFailed("unavailable", NO_KEY)
     if not isinstance(problem, anthropic.APIStatusError):
         return AskFailed("error", f"{type(problem).__name__}: {problem}")
     status, message = problem.status_code, _words(problem)

@@ -7,12 +7,14 @@ import contextlib
 import os
 import selectors
 import shlex
+import shutil
 import signal
 import subprocess
 import sys
 import time
 import weakref
 from collections.abc import Sequence
+from pathlib import Path
 
 from ..effects import AskFailed, Question, Reply
 from .base import plain_text, too_late
@@ -42,6 +44,16 @@ class CommandSummarizer:
             raise ValueError("the summarizer's command is empty; `command:PROGRAM ARGUMENT…` is expected")
         self._running: set[int] = set()
         weakref.finalize(self, _kill_all, self._running)
+
+    def unusable(self) -> str | None:
+        """Why the program cannot be started, None if it can."""
+        program = self.command[0]
+        if shutil.which(program) is not None:
+            return None
+        if Path(program).is_file() and os.path.dirname(program):
+            return f"'{program}' is no program: it is not executable"
+        where = "there" if os.path.dirname(program) else "on the PATH"
+        return f"the program '{program}' was not found {where}"
 
     def answer(self, question: Question) -> Reply:
         try:

@@ -34,7 +34,9 @@ def shown(value: Any) -> str:
     if kind is float:
         if math.isinf(value):
             return "unlimited"
-        return str(int(value)) if value.is_integer() and abs(value) < 1e15 else f"{value:.6g}"
+        # Never a power of ten where a number of tokens may be meant.
+        whole = value.is_integer() or abs(value) >= 1e6
+        return str(round(value)) if whole and abs(value) < 1e15 else f"{value:.6g}"
     if isinstance(value, Undefined):
         return str(value)
     if isinstance(value, Mapping | list | tuple):
