@@ -118,7 +118,11 @@ def take(session: Session, messages: Sequence[Message], step: Step) -> str | Non
             session.undo(name)
         return None
     if what == "restore":
-        session.restore([name])
+        try:
+            session.restore([name])
+        except LookupError as problem:
+            if "restored already" not in str(problem):
+                raise
         return None
     return body(run(session, messages[: step.size], step.event))
 

@@ -257,3 +257,13 @@ def test_a_ledger_needs_no_model_and_knows_only_what_the_range_holds() -> None:
     s.run({"kind": "summarize", "text": ledger, "keep": {"newest": {"turns": 1}}})
     assert s.texts[:3] == ["two", "<one><two>", "three"]
     assert s.ports.questions == []
+
+
+def test_what_stands_in_front_of_the_head_is_put_there_once() -> None:
+    s = Session(talk("one", "two", "three", "four"))
+    compose = [{"part": "text", "text": "F"}, {"part": "head"}, {"part": "summary"}, {"part": "tail"}]
+    stage = {"kind": "summarize", "text": "S", "keep": {"oldest": {"messages": 3}}, "compose": compose}
+    assert s.run(stage).edits
+    s.append(talk("five", "six"))
+    assert s.run(stage).edits
+    assert [item.message["content"] for item in s.items].count("F") == 1

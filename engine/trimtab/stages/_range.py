@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
+from ..conversation.edits import Insert
 from ..conversation.items import Item, is_genuine
 from ..conversation.view import View
 from ..policy.narrowing import keep_range
@@ -207,6 +208,20 @@ def made_here(scene: Scene) -> frozenset[int]:
     """Serials of all messages that edits brought in."""
     splices = [new.serial for _, splice in scene.overlay.splices for new in splice.items]
     return frozenset(splices).union(new.serial for _, insert in scene.overlay.inserts for new in insert.items)
+
+
+def put_in_front(scene: Scene, stop: int) -> list[int]:
+    """Places before ``stop`` of the messages that this stage has put in front of the head before."""
+    own = {
+        new.serial
+        for commit in scene.history.history.commits_of([scene.stage.id])
+        for edit in commit.edits
+        if isinstance(edit, Insert)
+        for new in edit.items
+        if new.origin == "summary"
+    }
+    items = scene.view.items
+    return [at for at in range(leading(items), stop) if items[at].serial in own]
 
 
 def holds_new(scene: Scene, parts: Iterable[Part]) -> bool:

@@ -29,7 +29,7 @@ from ._instructions import Instruction, instructions
 from ._known import pending_text, read_fact
 from ._material import gather
 from ._previous import previous_text, written
-from ._range import Range, has_tail, last_user, leading, open_round, pieces
+from ._range import Range, has_tail, last_user, leading, open_round, pieces, put_in_front
 from ._transcript import transcript
 from ._variables import variables
 from ._writer import Task, Writer, Written
@@ -360,11 +360,13 @@ class Work:
         return [Notice("warning", words, self.scene.stage.id)]
 
     def _around(self, composed: Composed) -> list[ViewEdit]:
-        """What `compose` puts in front of the head and behind the tail."""
+        """What `compose` puts in front of the head and behind the tail; what it put in front before goes."""
         view = self.scene.view
         front, back = leading(view.items) - 1, open_round(view) - 1
+        before = put_in_front(self.scene, self.place.start) if composed.before else []
 
         def place(at: int, drafts: Sequence[Draft]) -> list[ViewEdit]:
             return [Place(at, draft.message, draft.origin) for draft in drafts]
 
-        return [*place(front, composed.before), *place(back, composed.after)]
+        gone = [Cover(at, at + 1) for at in before]
+        return [*gone, *place(front, composed.before), *place(back, composed.after)]
