@@ -7,6 +7,9 @@ from pathlib import Path
 
 import pytest
 from hypothesis import settings
+from tests.fake_api.fixture import fake_api
+
+__all__ = ["fake_api"]
 
 ROOT = Path(__file__).resolve().parent.parent
 

@@ -200,7 +200,8 @@ class Track:
         first = not self.lineage.path
         self.lineage.accept(seen, messages, shadows, same)
         self._take_infos(request)
-        if plain and (self._fresh or first):
+        # A journal may hold edits from before the first message: they are not in the view yet.
+        if plain and (self._fresh or (first and self.standing.overlay.empty)):
             self._fresh = True
             self.base.extend(items)
             if self.standing.overlay.empty and self.standing.view is not self.base:
