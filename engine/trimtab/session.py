@@ -341,9 +341,10 @@ class Session:
         for one in records:
             track.history.add(one)
         track.standing = run.standing
+        upto = sequence(track.history.commits[-1]) if track.history.commits else 0
+        track.handed = Sent(list(view.items), staged.bench.head, upto)
         if sent:
-            upto = sequence(track.history.commits[-1]) if track.history.commits else 0
-            track.sent = Sent(list(view.items), staged.bench.head, upto)
+            track.sent = track.handed
         for commit in commits:
             for edit in commit.edits:
                 if isinstance(edit, Splice) and path and edit.covers[0] == path[0]:

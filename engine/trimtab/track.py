@@ -35,6 +35,7 @@ class Saved:
     standing: Standing
     view_length: int
     sent: Sent | None
+    handed: Sent | None
     meter: Factor
     metered: int
     baked: Mapping[int, int]
@@ -54,7 +55,11 @@ class Seen:
 
 @dataclass(slots=True)
 class Track:
-    """State of one session between runs; everything but the lineage is recomputed from transcript and journal."""
+    """State of one session between runs; everything but the lineage is recomputed from transcript and journal.
+
+    ``sent`` is the last request that went to the API, ``handed`` the last one a host was given, for whatever event:
+    it may go on from that.
+    """
 
     maker: ItemMaker
     rules: Mapping[str, FactRule]
@@ -66,6 +71,7 @@ class Track:
     infos: dict[int, Info] = field(default_factory=dict)
     pinned: set[int] = field(default_factory=set)
     sent: Sent | None = None
+    handed: Sent | None = None
     meter: Factor = field(default_factory=Factor)
     metered: int = 0
     builder: ItemBuilder = field(init=False)
@@ -76,6 +82,8 @@ class Track:
     _sent_path: tuple[int, ...] | None = None
     _sent_overlay: Overlay = field(default_factory=Overlay)
     _sent_head: str = ""
+    _handed_path: tuple[int, ...] | None = None
+    _handed_overlay: Overlay = field(default_factory=Overlay)
     _ghost_view: list[tuple[int, str]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -102,9 +110,11 @@ class Track:
                 overlay = Overlay.of(self.history.live())
                 self._take_back(record.id, shown)
             last = self.history.last_run
-            if last is not None and last.sent and (record is last or of_run(record, last.n)):
-                self._sent_overlay = overlay
-        if self._sent_path is not None:
+            if last is not None and (record is last or of_run(record, last.n)):
+                self._handed_overlay = overlay
+                if last.sent:
+                    self._sent_overlay = overlay
+        if self._handed_path is not None:
             self._ghost_view = self._last_view(shown)
             self.lineage.register(self._ghost_view)
         self.standing = Standing(overlay, View())
@@ -130,13 +140,14 @@ class Track:
         if not whole or min(path, default=1) < 1 or len(set(path)) != len(path):
             hint = "restore the file, or begin a new session directory"
             raise JournalError(f"run {record.n} contradicts itself: its messages do not add up", hint=hint)
-        if keep < len(self.lineage.path) and self._sent_path is not None:
+        if keep < len(self.lineage.path) and self._handed_path is not None:
             self.lineage.register(self._last_view(shown))
         self.lineage.resume(keep, record.add, record.digests)
         if record.meter is not None:
             self.meter = factor_of(record.meter)
+        self._handed_path = tuple(self.lineage.path)
         if record.sent:
-            self._sent_path = tuple(self.lineage.path)
+            self._sent_path = self._handed_path
             self._sent_head = record.head or ""
 
     def _reserve(self, commit: Commit) -> None:
@@ -146,9 +157,9 @@ class Track:
                     self.lineage.reserve(new.serial)
 
     def _last_view(self, shown: Mapping[int, str]) -> list[tuple[int, str]]:
-        """Serial and digest of each message of the last sent view, from the journal alone."""
-        path = [ghost(serial, self.lineage.known_digest(serial)) for serial in self._sent_path or ()]
-        view = fold(path, self._sent_overlay, Ghosts(shown))
+        """Serial and digest of each message of the last view handed out, from the journal alone."""
+        path = [ghost(serial, self.lineage.known_digest(serial)) for serial in self._handed_path or ()]
+        view = fold(path, self._handed_overlay, Ghosts(shown))
         return [(item.serial, str(item.source)) for item in view[leading_system(view) :]]
 
     # --- one run
@@ -161,6 +172,7 @@ class Track:
             self.standing,
             len(self.standing.view.items),
             self.sent,
+            self.handed,
             self.meter,
             self.metered,
             self.builder.baked,
@@ -174,7 +186,8 @@ class Track:
         shared = saved.standing.view is saved.base
         view = self.base if shared else View(saved.standing.view.items[: saved.view_length])
         self.standing = Standing(saved.standing.overlay, view)
-        self.sent, self.meter, self.metered = saved.sent, saved.meter, saved.metered
+        self.sent, self.handed = saved.sent, saved.handed
+        self.meter, self.metered = saved.meter, saved.metered
         self.builder.baked = dict(saved.baked)
         self._fresh = saved.fresh
         self._info_list = []
@@ -188,7 +201,7 @@ class Track:
         """
         check_types(request, same)
         messages = list(request.messages)
-        seen = self.lineage.observe(messages, self._sent_digests, self._view_is_longer(), same)
+        seen = self.lineage.observe(messages, self._handed_digests, self._view_is_longer(), same)
         before = self.lineage.next
         scribbled = self.builder.scribbled(self.standing.view)
         plain = seen.how == "append" and not scribbled and all(serial >= before for serial in seen.serials)
@@ -214,11 +227,11 @@ class Track:
         return self._refold(seen)
 
     def _view_is_longer(self) -> bool:
-        """Whether the last sent view ends with a message that an edit brought in."""
-        if self.sent is None:
+        """Whether the last view handed out ends with a message that an edit brought in."""
+        if self.handed is None:
             last = self._ghost_view[-1][0] if self._ghost_view else 0
         else:
-            last = self.sent.items[-1].serial if self.sent.items else 0
+            last = self.handed.items[-1].serial if self.handed.items else 0
         return bool(last) and self.history.origin_of(last) is not None and last not in self.lineage.path
 
     def _items(
@@ -358,15 +371,15 @@ class Track:
             self.book.extend(items[self._booked :])
             self._booked = len(items)
 
-    def _sent_digests(self) -> list[tuple[int, str]]:
-        """Serial and digest of each message of the last sent view, for a host that may feed it back."""
-        if self.sent is None:
+    def _handed_digests(self) -> list[tuple[int, str]]:
+        """Serial and digest of each message of the last view handed out, for a host that may feed it back."""
+        if self.handed is None:
             return self._ghost_view
         base = self.base.items
         own = {id(item): index for index, item in enumerate(base)}
         out: list[tuple[int, str]] = []
         # What stands at the head as a system message was written into the system prompt.
-        for item in self.sent.items[leading_system(self.sent.items) :]:
+        for item in self.handed.items[leading_system(self.handed.items) :]:
             index = own.get(id(item))
             if index is not None and index < len(self.lineage.path):
                 text = self.lineage.digest_at(index)
@@ -374,7 +387,7 @@ class Track:
                 text = item.source
             else:
                 text = digest(item.message)
-                number = self._newest_change(item.serial, self.sent.upto)
+                number = self._newest_change(item.serial, self.handed.upto)
                 if number:
                     self.lineage.show(item.serial, text, number)
             out.append((item.serial, text))

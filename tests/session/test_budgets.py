@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, TypeAlias
 
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from tests.scenes import calls, results, says, user
 from tests.session.hosts import MODES, Host
@@ -72,6 +72,7 @@ def test_no_result_is_judged_twice_and_what_is_shown_keeps_the_budget(
 
 
 @given(rounds)
+@example([[(500, True), (251, False), (250, True), (246, False)]])
 @settings(max_examples=30, deadline=None)
 def test_every_host_gets_the_same_bytes(script: list[Round]) -> None:
     keeps, *others = (play(script, mode, True) for mode in MODES)
