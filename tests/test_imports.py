@@ -27,6 +27,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
         "staging",
         "track",
         "resuming",
+        "sleeping",
         "accounting",
         "filestate",
         "jobs",

@@ -8,7 +8,7 @@ from operator import is_
 from typing import Any
 
 from .conversation.digest import digest, value_digest
-from .conversation.edits import Commit, Insert, Rewrite, Splice
+from .conversation.edits import Commit, Insert, Splice
 from .conversation.fold import ItemBuilder, Overlay, fold, sequence
 from .conversation.items import Item, ItemMaker
 from .conversation.lineage import Bookmark, Lineage, Observation
@@ -20,6 +20,7 @@ from .policy.history import OWN_FACTS, History
 from .receipt import Dropped
 from .records import JournalError, Record, RunRecord, Undo
 from .resuming import Ghosts, factor_of, ghost, of_run
+from .sleeping import asleep
 from .tokens.figure import Factor
 from .trial import Sent, Standing
 from .validity.base import leading_system
@@ -285,7 +286,7 @@ class Track:
             self._resume_sent()
             self._fresh = True
         self.standing = Standing(overlay, View(fold(self.base.items, overlay, self.builder)))
-        return Seen(seen.how, seen.keep, True, self.asleep())
+        return Seen(seen.how, seen.keep, True, asleep(self.base.items, self.history.live()))
 
     def _resume_sent(self) -> None:
         """The last sent view, as far as its messages are here again."""
@@ -295,43 +296,6 @@ class Track:
         path = [here.get(s) or ghost(s, self.lineage.known_digest(s)) for s in self._sent_path]
         upto = sequence(self.history.commits[-1]) if self.history.commits else 0
         self.sent = Sent(fold(path, self._sent_overlay, self.builder), self._sent_head, upto)
-
-    def asleep(self) -> tuple[Dropped, ...]:
-        """Edits that have no effect on this path, and why."""
-        out: list[Dropped] = []
-        position = {item.serial: index for index, item in enumerate(self.base.items)}
-        brought = {
-            new.serial
-            for commit in self.history.live()
-            for edit in commit.all_edits
-            if isinstance(edit, Splice | Insert)
-            for new in edit.items
-        }
-        for commit in self.history.live():
-            for edit in commit.edits:
-                why = None
-                if isinstance(edit, Splice):
-                    start = position.get(edit.covers[0])
-                    run = self.base.items[start : start + len(edit.covers)] if start is not None else []
-                    if tuple(item.serial for item in run) != edit.covers:
-                        inside = any(new.serial in position for new in edit.items)
-                        why = (
-                            None
-                            if inside
-                            else "the messages it stands for are not on this branch, or were changed"
-                        )
-                elif isinstance(edit, Insert):
-                    if edit.after and edit.after not in position:
-                        inside = any(new.serial in position for new in edit.items)
-                        why = None if inside else "the message it stands behind is not on this branch"
-                elif isinstance(edit, Rewrite):
-                    lost = [s for s in edit.spots if s.serial not in position and s.serial not in brought]
-                    if len(lost) == len(edit.spots):
-                        why = "its messages are not on this branch, or were changed"
-                if why is not None:
-                    out.append(Dropped(commit.id, commit.stage, why))
-                    break
-        return tuple(out)
 
     # --- infos, facts, digests
 
