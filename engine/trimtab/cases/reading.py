@@ -1,0 +1,162 @@
+"""Test files: strict YAML to cases, with every mistake told at its place."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from ..data import data_root
+from ..packs.document import read_document
+from ..packs.nodes import Document, Node, Scalar
+from ..packs.pack import Pack
+from ..packs.problems import PackError, Problem, problem_at
+from ..packs.shapes import check_shape
+from ..packs.sources import shown_path
+from .conversation import Conversation, repeated
+from .expecting import expectations
+from .filling import filled
+from .hosting import Host
+from .model import Case, Step
+from .values import Values
+
+
+@cache
+def test_schema() -> Mapping[str, Any]:
+    """The schema of test files that ships; read once."""
+    text = (data_root() / "schemas" / "test.schema.json").read_text(encoding="utf-8")
+    schema: Mapping[str, Any] = json.loads(text)
+    return schema
+
+
+@dataclass(slots=True)
+class CaseFile:
+    """A test file for one pack: its cases, and what is wrong with it. ``documents``: all files it was read from."""
+
+    path: Path
+    pack: Pack
+    cases: list[Case] = field(default_factory=list)
+    problems: list[Problem] = field(default_factory=list)
+    documents: list[Document] = field(default_factory=list)
+
+
+def read_tests(path: Path) -> Document:
+    """The file as a document of the right shape. Raises PackError with all that is wrong with its shape."""
+    document = read_document(path, shown_path(path))
+    found = check_shape(test_schema(), document.data)
+    problems = []
+    for each in found.violations:
+        node, depth = document.root.find(each.where)
+        pos = node.key if each.on_key and depth == len(each.where) and node.key is not None else node.pos
+        problems.append(problem_at(pos, each.code, each.message, each.hint, document.line(pos.line)))
+    if problems:
+        raise PackError(problems)
+    return document
+
+
+def case_file(path: Path, pack: Pack) -> CaseFile:
+    """All cases of a test file, read for this pack; never raises for what is wrong in it."""
+    found = CaseFile(path, pack)
+    _collect(path, {}, found, ())
+    return found
+
+
+def _collect(path: Path, given: Mapping[str, Scalar], into: CaseFile, trail: tuple[Path, ...]) -> None:
+    """The cases of a file and of those it includes; ``given`` are values of the files that include it."""
+    try:
+        document = read_tests(path)
+    except PackError as error:
+        into.problems += error.problems
+        return
+    into.documents.append(document)
+    fields = document.root.mapping
+    own = (
+        {name: _value(node) for name, node in fields["values"].mapping.items()} if "values" in fields else {}
+    )
+    known = {**own, **given}
+    for node in fields["include"].items if "include" in fields else ():
+        other = path.parent / str(node.value)
+        if other.resolve() in (path.resolve(), *trail):
+            into.problems.append(_problem(document, node, "extends", f"`{node.value}` leads back to itself"))
+        elif not other.is_file():
+            message = f"there is no test file `{node.value}`"
+            into.problems.append(
+                _problem(document, node, "file", message, "a path relative to this file is needed")
+            )
+        else:
+            _collect(other, known, into, (*trail, path.resolve()))
+    for node in fields["cases"].items if "cases" in fields else ():
+        for values in _rows(node, known):
+            try:
+                whole = filled(node, {**known, **values})
+                into.cases.append(_case(document, path.parent, whole, values, into))
+            except PackError as error:
+                into.problems += [each for each in error.problems if each not in into.problems]
+
+
+def _value(node: Node) -> Scalar:
+    """A value of the file; one that is made up is a text of that size."""
+    if not isinstance(node.value, dict):
+        plain: Scalar = node.plain()
+        return plain
+    given = node.plain()
+    return repeated(given.get("text"), int(given["chars"]), node.pos.line)
+
+
+def _problem(document: Document, node: Node, code: str, message: str, hint: str | None = None) -> Problem:
+    return problem_at(node.pos, code, message, hint, document.line(node.pos.line))
+
+
+def _rows(node: Node, known: Mapping[str, Scalar]) -> Iterator[dict[str, Scalar]]:
+    """The entries of the case's table, values of the file filled in; one empty entry without a table."""
+    table = node.mapping.get("table")
+    if table is None:
+        yield {}
+        return
+    for entry in table.items:
+        yield filled(entry, known).plain()
+
+
+def _case(document: Document, folder: Path, node: Node, row: Mapping[str, Scalar], into: CaseFile) -> Case:
+    """One case with its placeholders filled in. Raises PackError with the first thing that is wrong."""
+    pack, values, fields = into.pack, Values(document), node.mapping
+    talk = Conversation(values, folder)
+    host = Host(values, pack)
+    talk.give(fields["given"])
+    first = _step(values, host, node, talk, pack)
+    if first.model is None and talk.model:
+        first = replace(first, model=talk.model)
+    if talk.facts:
+        first = replace(first, facts={**talk.facts, **(first.facts or {})})
+        if first.now is None:
+            first = replace(first, now=talk.facts.get("now"))
+    steps = [first]
+    for each in fields["steps"].items if "steps" in fields else ():
+        if "given" in each.mapping:
+            talk.give(each.mapping["given"])
+        steps.append(_step(values, host, each, talk, pack))
+    name = str(fields["name"].value)
+    in_name = {str(value) for value in row.values()}
+    raw = row if any(text not in name for text in in_name) else {}
+    return Case(
+        name,
+        fields["name"].pos,
+        document,
+        into.path,
+        tuple(talk.messages),
+        tuple(talk.infos),
+        talk.system,
+        talk.tools,
+        talk.extra,
+        tuple(steps),
+        raw,
+    )
+
+
+def _step(values: Values, host: Host, node: Node, talk: Conversation, pack: Pack) -> Step:
+    step = host.step(node, len(talk.messages))
+    fields = node.mapping
+    return replace(step, expects=expectations(values, fields["expect"], pack)) if "expect" in fields else step
