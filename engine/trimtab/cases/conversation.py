@@ -115,12 +115,13 @@ class Conversation:
             self._alone(piece, ("results", "text", "at"))
             self._results(piece)
         elif "chars" in fields:
-            self._alone(piece, ("role", "chars", "at"))
+            self._alone(piece, ("role", "chars", "count", "at"))
             role = fields.get("role")
             if role is None:
                 self.values.fail(piece, "missing-key", "a made-up text needs the key `role`", "role: user")
-            text = made_up(self._chars(fields["chars"]), len(self.messages))
-            self._append({"role": str(role.value), "content": text}, self._at(fields))
+            for _ in range(self.values.whole(fields["count"]) if "count" in fields else 1):
+                text = made_up(self._chars(fields["chars"]), len(self.messages))
+                self._append({"role": str(role.value), "content": text}, self._at(fields))
         else:
             self._message(piece)
 

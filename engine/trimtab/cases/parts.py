@@ -37,11 +37,21 @@ def _lacking_entries(wanted: Sequence[Node], found: list[Any], place: str) -> tu
     for number, node in enumerate(wanted):
         at = next((i for i in range(start, len(found)) if lacking(node, found[i], "") is None), None)
         if at is None:
-            if len(found) == len(wanted):
-                return lacking(node, found[number], f"{place}[{number}]")
+            meant = _meant(node, found, number if len(found) == len(wanted) else None)
+            if meant is not None:
+                return lacking(node, found[meant], f"{place}[{number}]")
             return node, f"{place}[{number}]", found[start:] or MISSING
         start = at + 1
     return None
+
+
+def _meant(wanted: Node, found: Sequence[Any], number: int | None) -> int | None:
+    """The entry that was probably meant: the one with the same id, else the one at the same place."""
+    name = wanted.mapping.get("id")
+    if name is None:
+        return number
+    same = (i for i, each in enumerate(found) if isinstance(each, Mapping) and each.get("id") == name.value)
+    return next(same, number)
 
 
 def _equal(wanted: Any, found: Any) -> bool:

@@ -16,12 +16,17 @@ from ..packs.pack import Pack
 from ..packs.problems import PackError, Problem, problem_at
 from ..packs.shapes import check_shape
 from ..packs.sources import shown_path
+from ..policy.stage import SENDING
 from .conversation import Conversation, repeated
 from .expecting import expectations
 from .filling import filled
 from .hosting import Host
 from .model import Case, Step
 from .values import Values
+
+
+LONGEST = 40
+"""Characters of a value that the name of a case may show."""
 
 
 @cache
@@ -89,10 +94,12 @@ def _collect(path: Path, given: Mapping[str, Scalar], into: CaseFile, trail: tup
         else:
             _collect(other, known, into, (*trail, path.resolve()))
     for node in fields["cases"].items if "cases" in fields else ():
-        for values in _rows(node, known):
+        for row in _rows(node):
+            values = filled(row, known).plain() if row is not None else {}
             try:
                 whole = filled(node, {**known, **values})
-                into.cases.append(_case(document, path.parent, whole, values, into))
+                case = _case(document, path.parent, whole, into)
+                into.cases.append(replace(case, row=_telling(row, values, case.name)))
             except PackError as error:
                 into.problems += [each for each in error.problems if each not in into.problems]
 
@@ -110,17 +117,13 @@ def _problem(document: Document, node: Node, code: str, message: str, hint: str 
     return problem_at(node.pos, code, message, hint, document.line(node.pos.line))
 
 
-def _rows(node: Node, known: Mapping[str, Scalar]) -> Iterator[dict[str, Scalar]]:
-    """The entries of the case's table, values of the file filled in; one empty entry without a table."""
+def _rows(node: Node) -> list[Node | None]:
+    """The entries of the case's table; one that is nothing without a table."""
     table = node.mapping.get("table")
-    if table is None:
-        yield {}
-        return
-    for entry in table.items:
-        yield filled(entry, known).plain()
+    return [None] if table is None else list(table.items)
 
 
-def _case(document: Document, folder: Path, node: Node, row: Mapping[str, Scalar], into: CaseFile) -> Case:
+def _case(document: Document, folder: Path, node: Node, into: CaseFile) -> Case:
     """One case with its placeholders filled in. Raises PackError with the first thing that is wrong."""
     pack, values, fields = into.pack, Values(document), node.mapping
     talk = Conversation(values, folder)
@@ -137,12 +140,18 @@ def _case(document: Document, folder: Path, node: Node, row: Mapping[str, Scalar
     for each in fields["steps"].items if "steps" in fields else ():
         if "given" in each.mapping:
             talk.give(each.mapping["given"])
-        steps.append(_step(values, host, each, talk, pack))
-    name = str(fields["name"].value)
-    in_name = {str(value) for value in row.values()}
-    raw = row if any(text not in name for text in in_name) else {}
+        step = _step(values, host, each, talk, pack)
+        if step.usage is not None and step.upto == steps[-1].upto and steps[-1].event in SENDING:
+            values.fail(
+                each.mapping["usage"],
+                "value",
+                "a usage comes with a response, and nothing has been said since the request before",
+                "give the response: given: {then: [{role: assistant, content: …}]}",
+                on_key=True,
+            )
+        steps.append(step)
     return Case(
-        name,
+        str(fields["name"].value),
         fields["name"].pos,
         document,
         into.path,
@@ -152,8 +161,15 @@ def _case(document: Document, folder: Path, node: Node, row: Mapping[str, Scalar
         talk.tools,
         talk.extra,
         tuple(steps),
-        raw,
     )
+
+
+def _telling(row: Node | None, values: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    """The table's entry, where the case's name does not hold all of it; what is long stands as it does there."""
+    if row is None or all(str(value) in name for value in values.values()):
+        return {}
+    plain = row.plain()
+    return {key: value if len(str(value)) <= LONGEST else plain[key] for key, value in values.items()}
 
 
 def _step(values: Values, host: Host, node: Node, talk: Conversation, pack: Pack) -> Step:
