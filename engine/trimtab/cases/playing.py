@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import json
 import math
 import tempfile
@@ -12,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from ..conversation.items import Item
+from ..conversation.items import Item, structure
 from ..conversation.request import Request, Usage
 from ..conversation.view import View
 from ..effects import AskFailed, Question, Reply
@@ -191,7 +190,7 @@ class _Host:
         if step.usage is not None:
             usage = measured(session, request, step.event, plain, step.usage)
             facts = Facts.of({**told, "error": step.error, "request": step.request, "usage": usage})
-        untouched = copy.deepcopy(messages)
+        untouched = structure(messages)
         outcome = session.run(request, step.event, facts)
         for job in outcome.jobs:
             job.run()

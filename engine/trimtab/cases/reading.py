@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache
@@ -83,7 +84,7 @@ def _collect(path: Path, given: Mapping[str, Scalar], into: CaseFile, trail: tup
     )
     known = {**own, **given}
     for node in fields["include"].items if "include" in fields else ():
-        other = path.parent / str(node.value)
+        other = Path(os.path.normpath(path.parent / str(node.value)))
         if other.resolve() in (path.resolve(), *trail):
             into.problems.append(_problem(document, node, "extends", f"`{node.value}` leads back to itself"))
         elif not other.is_file():
@@ -97,7 +98,7 @@ def _collect(path: Path, given: Mapping[str, Scalar], into: CaseFile, trail: tup
         for row in _rows(node):
             values = filled(row, known).plain() if row is not None else {}
             try:
-                whole = filled(node, {**known, **values})
+                whole = filled(_with_settings(node, fields.get("settings")), {**known, **values})
                 case = _case(document, path.parent, whole, into)
                 into.cases.append(replace(case, row=_telling(row, values, case.name)))
             except PackError as error:
@@ -162,6 +163,15 @@ def _case(document: Document, folder: Path, node: Node, into: CaseFile) -> Case:
         talk.extra,
         tuple(steps),
     )
+
+
+def _with_settings(case: Node, common: Node | None) -> Node:
+    """The case with the settings of its file under its own."""
+    if common is None:
+        return case
+    own = case.mapping.get("settings", common)
+    settings = Node({**common.mapping, **own.mapping}, own.pos, own.key)
+    return Node({**case.mapping, "settings": settings}, case.pos, case.key)
 
 
 def _telling(row: Node | None, values: Mapping[str, Any], name: str) -> Mapping[str, Any]:
