@@ -19,16 +19,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from trimtab.cases.judging import judge
-from trimtab.cases.model import Case
-from trimtab.cases.playing import play
-from trimtab.cases.suite import plan, run_case
 from trimtab.packs.load import load
 from trimtab.packs.nodes import Node
 from trimtab.packs.pack import Pack
 from trimtab.packs.problems import PackError
 from trimtab.packs.sources import resolve, shipped_packs
 from trimtab.policy.expressions import ExpressionError, quantity
+from trimtab.testing.judging import judge
+from trimtab.testing.model import Case
+from trimtab.testing.playing import play
+from trimtab.testing.suite import plan, run_case
 
 SECTIONS = ("settings", "models", "limits", "stages")
 NOT_NUMBERS = frozenset(
@@ -97,14 +97,16 @@ def _scalars(node: Node, place: tuple[str, ...], file: str) -> Iterator[tuple[tu
             # A stage is named by its id wherever it stands, other entries by their number.
             inner_place = ("stages", str(name.value)) if name is not None and place[-1] == "stages" else None
             yield from _scalars(inner, inner_place or (*place, str(number)), file)
-    elif node.pos.file == file and not isinstance(value, bool):
-        if isinstance(value, int | float) or _is_expression(value):
-            yield place, value
+    elif node.pos.file == file and _has_numbers(value):
+        yield place, value
 
 
-def _is_expression(text: str) -> bool:
+def _has_numbers(value: int | float | str | bool) -> bool:
+    """Whether it is a number, or an expression with numbers in it."""
+    if not isinstance(value, str):
+        return not isinstance(value, bool)
     try:
-        return bool(_NUMBER.search(text)) and quantity(text) is not None
+        return bool(_NUMBER.search(value)) and quantity(value) is not None
     except ExpressionError:
         return False
 

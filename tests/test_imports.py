@@ -14,7 +14,7 @@ MOST_LINES = 400
 LAYERS: tuple[tuple[str, ...], ...] = (
     ("__main__", "pytest_plugin"),
     ("commands", "outputs"),
-    ("cases",),
+    ("testing",),
     ("readers",),
     ("engine",),
     (

@@ -64,9 +64,9 @@ def command(watch: bool, **options: Any) -> int:
 
 def once(wish: Wish) -> tuple[int, Mapping[Path, int]]:
     """Run everything; the exit code, and the files it was made of with their times."""
-    from ..cases.snapshots import Snapshots
-    from ..cases.suite import chosen_by, plan, run_plan, watched
     from ..outputs.progress import progress
+    from ..testing.snapshots import Snapshots
+    from ..testing.suite import chosen_by, plan, run_plan, watched
 
     found = plan(wish.names or tuple(shipped_packs()))
     files = times(watched(found))
@@ -87,13 +87,13 @@ def once(wish: Wish) -> tuple[int, Mapping[Path, int]]:
 def _show(result: Any, wish: Wish) -> None:
     if wish.as_json:
         from ..outputs.as_json import dumps
-        from ..outputs.cases import as_dict
+        from ..outputs.testing import as_dict
 
         click.echo(dumps(as_dict(result)))
         return
-    from ..outputs.cases import show_result
     from ..outputs.console import console
     from ..outputs.problems import problem_text
+    from ..outputs.testing import show_result
 
     for problem in result.problems:
         click.echo(problem_text(problem) + "\n")
@@ -102,7 +102,7 @@ def _show(result: Any, wish: Wish) -> None:
 
 
 def _code(result: Any, wish: Wish) -> int:
-    from ..cases.coverage import lowest
+    from ..testing.coverage import lowest
 
     if result.problems or result.failed:
         return exits.PROBLEMS

@@ -7,10 +7,10 @@ from collections import defaultdict
 from typing import TYPE_CHECKING
 from xml.etree import ElementTree as xml
 
-from .cases import failure_text
+from .testing import failure_text
 
 if TYPE_CHECKING:
-    from ..cases.suite import Ran, Result
+    from ..testing.suite import Ran, Result
 
 _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 

@@ -19,8 +19,6 @@ CHARS = 400
 TOOL = "Bash"
 OPENING = "Please carry on with the work."
 """The user's words before made-up rounds that would otherwise begin a conversation."""
-MOST = 5_000_000
-"""Characters one made-up text may have: as a rule a slip of a digit."""
 
 _WORDS = (
     "harbour",
@@ -120,7 +118,7 @@ class Conversation:
             if role is None:
                 self.values.fail(piece, "missing-key", "a made-up text needs the key `role`", "role: user")
             for _ in range(self.values.whole(fields["count"]) if "count" in fields else 1):
-                text = made_up(self._chars(fields["chars"]), len(self.messages))
+                text = made_up(self.values.size(fields["chars"]), len(self.messages))
                 self._append({"role": str(role.value), "content": text}, self._at(fields))
         else:
             self._message(piece)
@@ -196,7 +194,7 @@ class Conversation:
     def _rounds(self, node: Node) -> None:
         fields = node.mapping
         result = fields.get("result")
-        chars = self._chars(result.mapping["chars"]) if result is not None else CHARS
+        chars = self.values.size(result.mapping["chars"]) if result is not None else CHARS
         at = self._at(fields)
         for _ in range(self.values.whole(fields["count"])):
             call = self._call(fields)
@@ -225,7 +223,7 @@ class Conversation:
         own = str(fields["text"].value) if "text" in fields else None
         if own is not None and ("chars" not in fields or not own):
             return own
-        chars = self._chars(fields["chars"]) if "chars" in fields else CHARS
+        chars = self.values.size(fields["chars"]) if "chars" in fields else CHARS
         return repeated(own, chars, self._calls)
 
     def _said(self, fields: Mapping[str, Node], number: int) -> str:
@@ -262,12 +260,6 @@ class Conversation:
 
     def _at(self, fields: Mapping[str, Node]) -> float | None:
         return self.values.time(fields["at"]) if "at" in fields else None
-
-    def _chars(self, node: Node) -> int:
-        chars = self.values.whole(node)
-        if chars > MOST:
-            self.values.fail(node, "value", f"{chars:,} characters; {MOST:,} are the most")
-        return chars
 
     def _pin(self, node: Node) -> None:
         place = node.value

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
@@ -25,13 +25,12 @@ from .hosting import Host
 from .model import Case, Step
 from .values import Values
 
-
 LONGEST = 40
 """Characters of a value that the name of a case may show."""
 
 
 @cache
-def test_schema() -> Mapping[str, Any]:
+def cases_schema() -> Mapping[str, Any]:
     """The schema of test files that ships; read once."""
     text = (data_root() / "schemas" / "test.schema.json").read_text(encoding="utf-8")
     schema: Mapping[str, Any] = json.loads(text)
@@ -52,7 +51,7 @@ class CaseFile:
 def read_tests(path: Path) -> Document:
     """The file as a document of the right shape. Raises PackError with all that is wrong with its shape."""
     document = read_document(path, shown_path(path))
-    found = check_shape(test_schema(), document.data)
+    found = check_shape(cases_schema(), document.data)
     problems = []
     for each in found.violations:
         node, depth = document.root.find(each.where)
@@ -79,9 +78,12 @@ def _collect(path: Path, given: Mapping[str, Scalar], into: CaseFile, trail: tup
         return
     into.documents.append(document)
     fields = document.root.mapping
-    own = (
-        {name: _value(node) for name, node in fields["values"].mapping.items()} if "values" in fields else {}
-    )
+    try:
+        named = fields["values"].mapping if "values" in fields else {}
+        own = {name: _value(Values(document), node) for name, node in named.items()}
+    except PackError as error:
+        into.problems += error.problems
+        return
     known = {**own, **given}
     for node in fields["include"].items if "include" in fields else ():
         other = Path(os.path.normpath(path.parent / str(node.value)))
@@ -105,13 +107,14 @@ def _collect(path: Path, given: Mapping[str, Scalar], into: CaseFile, trail: tup
                 into.problems += [each for each in error.problems if each not in into.problems]
 
 
-def _value(node: Node) -> Scalar:
-    """A value of the file; one that is made up is a text of that size."""
+def _value(values: Values, node: Node) -> Scalar:
+    """A value of the file; one that is made up is a text of that size. Raises PackError."""
     if not isinstance(node.value, dict):
         plain: Scalar = node.plain()
         return plain
-    given = node.plain()
-    return repeated(given.get("text"), int(given["chars"]), node.pos.line)
+    given = node.mapping
+    text = str(given["text"].value) if "text" in given else None
+    return repeated(text, values.size(given["chars"]), node.pos.line)
 
 
 def _problem(document: Document, node: Node, code: str, message: str, hint: str | None = None) -> Problem:

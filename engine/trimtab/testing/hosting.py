@@ -143,7 +143,7 @@ class Host:
         found = {}
         for seed, (path, each) in enumerate(node.mapping.items()):
             if isinstance(each.value, dict):
-                found[path] = made_up(self.values.whole(each.mapping["chars"]), seed)
+                found[path] = made_up(self.values.size(each.mapping["chars"]), seed)
             else:
                 found[path] = str(each.value)
         return found

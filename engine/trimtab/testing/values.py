@@ -16,6 +16,9 @@ from .model import Comparison
 
 T = TypeVar("T")
 
+MOST = 5_000_000
+"""Characters one made-up text may have: more is as a rule a slip of a digit."""
+
 
 @dataclass(frozen=True, slots=True)
 class Values:
@@ -50,6 +53,13 @@ class Values:
         if value < least or value != int(value) if math.isfinite(value) else True:
             self.fail(node, "value", f"a whole number from {least} is needed, not {value:g}")
         return int(value)
+
+    def size(self, node: Node) -> int:
+        """Characters of a made-up text."""
+        chars = self.whole(node)
+        if chars > MOST:
+            self.fail(node, "value", f"{chars:,} characters; {MOST:,} are the most")
+        return chars
 
     def comparison(self, node: Node) -> Comparison:
         if isinstance(node.value, dict):

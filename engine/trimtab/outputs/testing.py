@@ -11,10 +11,10 @@ from .words import escaped, plural, safe, why
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from ..cases.coverage import Coverage
-    from ..cases.model import Failure
-    from ..cases.suite import Ran, Result
     from ..receipt import StageReport
+    from ..testing.coverage import Coverage
+    from ..testing.model import Failure
+    from ..testing.suite import Ran, Result
 
 NAMES = 12
 """Columns in front of what was expected and found."""
