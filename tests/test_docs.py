@@ -18,7 +18,17 @@ from trimtab.packs.load import check_text, load
 from trimtab.testing.suite import chosen_by, plan, run_plan
 
 ROOT = data_root()
-GENERATED = ("kinds", "metrics", "conditions", "findings", "schema", "commands", "reference", "faults", "testing")
+GENERATED = (
+    "kinds",
+    "metrics",
+    "conditions",
+    "findings",
+    "schema",
+    "commands",
+    "reference",
+    "faults",
+    "testing",
+)
 README = (ROOT / "README.md").read_text("utf-8")
 
 

@@ -66,6 +66,14 @@ def test_a_broken_pack_is_an_error_of_collection(tmp_path: Path) -> None:
     assert "[missing-key]" in result.stdout
 
 
+def test_a_pytest_without_tests_of_packs_loads_nothing_of_the_engine(tmp_path: Path) -> None:
+    (tmp_path / "test_it.py").write_text(
+        "import sys\n\ndef test_it():\n    assert 'trimtab.testing' not in sys.modules\n",
+        encoding="utf-8",
+    )
+    assert "1 passed" in pytest_in(tmp_path).stdout
+
+
 def test_snapshots_are_written_when_asked(tmp_path: Path) -> None:
     written(tmp_path, GOOD.replace("stages: {clear: committed}", "snapshot: one"))
     assert "1 failed" in pytest_in(tmp_path).stdout

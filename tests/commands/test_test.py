@@ -8,7 +8,7 @@ from pathlib import Path
 from xml.etree import ElementTree as xml
 
 import pytest
-from tests.testing.support import written
+from tests.testing.support import PACK, written
 
 from trimtab.commands import test as module
 from trimtab.commands.test import Wish, watching
@@ -113,6 +113,19 @@ def test_watching_runs_again_when_a_file_has_changed(
     assert code == 0
     assert "1 failed" in out
     assert "1 passed" in out.split("watching; Ctrl-C ends")[1]
+
+
+def test_watching_goes_on_when_a_broken_pack_is_mended(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    written(tmp_path, GOOD, PACK.replace("kind: replace", "kind: repalce"))
+
+    def mend() -> None:
+        written(tmp_path, GOOD)
+
+    code = watching(Wish((str(tmp_path),), *_rest()), mend, rounds=2)
+    assert code == 0
+    assert "unknown-kind" in capsys.readouterr().out
 
 
 def test_watching_notices_a_new_test_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -39,11 +39,15 @@ class Ran:
 
 @dataclass(slots=True)
 class Plan:
-    """Test files with the packs they are for, and what is wrong with the names they were asked for by."""
+    """Test files with the packs they are for, and what is wrong with the names they were asked for by.
+
+    ``looked_at`` are all files that were tried, those with mistakes among them.
+    """
 
     files: list[CaseFile] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)
     without: list[str] = field(default_factory=list)
+    looked_at: set[Path] = field(default_factory=set)
 
     @property
     def every_problem(self) -> list[Problem]:
@@ -66,6 +70,7 @@ def plan(names: Sequence[str]) -> Plan:
             found.without.append(name)
         for tests, home in pairs:
             mark = (tests.resolve(), home.resolve())
+            found.looked_at |= {tests, home}
             if mark not in seen:
                 seen.add(mark)
                 pack = packs.get(home)
@@ -225,13 +230,12 @@ def run_plan(
 
 def watched(found: Plan) -> set[Path]:
     """Every file that the tests of a plan were made of."""
-    files: set[Path] = set()
+    files = set(found.looked_at)
     for one in found.files:
-        files.add(one.path)
+        files |= {Path(document.path) for document in one.documents}
         files |= {path for path in one.path.parent.rglob("*") if path.is_file()}
         for folder in one.pack.folders:
-            files.add(folder.parent / PACK_FILE)
-            files |= {path for path in folder.rglob("*") if path.is_file()}
+            files |= {*folder.parent.glob("*.yaml"), *(path for path in folder.rglob("*") if path.is_file())}
     return files
 
 
