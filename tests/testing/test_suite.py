@@ -43,6 +43,13 @@ def test_a_pack_in_a_file_of_its_own_has_the_tests_beside_it_and_they_may_name_a
     assert home_of(tmp_path / "tests" / "named.yaml").name == "house.yaml"
 
 
+def test_a_test_file_with_mistakes_is_not_taken_for_a_pack_wherever_it_lies(tmp_path: Path) -> None:
+    written(tmp_path, ONE)
+    path = tmp_path / "apart.yaml"
+    path.write_text("pack: pack.yaml\n" + ONE.replace("expect", "expct"), encoding="utf-8")
+    assert [problem.code for problem in plan([str(path)]).every_problem] == ["unknown-key"]
+
+
 def test_a_pack_without_tests_is_named(tmp_path: Path) -> None:
     written(tmp_path, ONE).unlink()
     found = plan([str(tmp_path / "pack.yaml")])

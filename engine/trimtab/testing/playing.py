@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from ..conversation.items import Item, structure
+from ..conversation.items import structure
 from ..conversation.request import Request, Usage
 from ..conversation.view import View
 from ..effects import AskFailed, Question, Reply
@@ -59,6 +59,10 @@ class Answers:
         return self.answer(question)
 
 
+class Impossible(Exception):
+    """A step asks for what cannot be done, in words."""
+
+
 @dataclass(slots=True)
 class Disk:
     """The files a case says the host has."""
@@ -81,7 +85,6 @@ class Played:
     outcome: Outcome | None = None
     error: str | None = None
     reports: tuple[StageReport, ...] = ()
-    items: Sequence[Item] = ()
     shown: dict[Position, list[Shown] | str] = field(default_factory=dict)
     invalid: tuple[str, ...] = ()
     changed_input: bool = False
@@ -167,8 +170,8 @@ class _Host:
             self._run(self.session, step, played)
         except StageFailed as error:
             played.error, played.reports = str(error), (error.report,)
-        except (LookupError, ValueError, TypeError, OSError) as error:
-            played.error = str(error.args[0] if isinstance(error, LookupError) and error.args else error)
+        except (Impossible, ValueError, OSError) as error:
+            played.error = str(error)
         played.beyond = len(self.answers.beyond) - asked
         return played
 
@@ -203,22 +206,22 @@ class _Host:
         self.last, self.before = (request, step.event, plain), outcome
 
     def _newest(self, session: Session, stage: str) -> str:
-        """The newest commit of a stage or of a child of it that still counts. Raises LookupError."""
+        """The newest commit of a stage or of a child of it that still counts. Raises Impossible."""
         found = self.pack.stage(stage)
         names = {stage, *(child.id for child in found.children)} if found is not None else {stage}
         commits = [commit.id for commit in session.track.history.live() if commit.stage in names]
         if not commits:
-            raise LookupError(f"`{stage}` has no commit that could be undone")
+            raise Impossible(f"`{stage}` has no commit that could be undone")
         return commits[-1]
 
     def _look(self, session: Session, request: Request, step: Step, facts: Facts, played: Played) -> None:
         assert played.outcome is not None
+        looks = [(one.at, one.value) for one in step.expects if isinstance(one.value, Look)]
+        if not looks:
+            return
         with session.scene(request, facts, step.event) as scene:
-            played.items = tuple(scene.view.items)
-            for one in step.expects:
-                if one.kind == "view":
-                    assert isinstance(one.value, Look)
-                    played.shown[one.at] = look(scene, played.outcome.request.system, one.value.at)
+            for at, value in looks:
+                played.shown[at] = look(scene, played.outcome.request.system, value.at)
 
     def again(self) -> str | None:
         """Once more the same: None if nothing changes or the view gets smaller, else what is wrong."""
@@ -230,7 +233,11 @@ class _Host:
             # The API has not refused again: the request that was made for it goes out.
             event, facts = "before_request", _without_error(facts)
         before = self.before.request
-        outcome = self.session.run(request, event, facts)
+        try:
+            outcome = self.session.run(request, event, facts)
+        except StageFailed:
+            # Nothing of such a run is kept.
+            return None
         after = outcome.request
         if list(after.messages) == list(before.messages) and after.system == before.system:
             return None
