@@ -108,7 +108,7 @@ def test_a_session_file_gives_messages_model_system_and_as_many_as_are_wanted(tm
     (tmp_path / "tests" / "s.json").write_text(json.dumps(body), encoding="utf-8")
     case = talk(tmp_path, "{session: s.json, upto: 3}")
     assert [message["content"] for message in case.messages] == ["0", "1", "2"]
-    assert case.system == "You help."
+    assert case.steps[0].system == "You help."
     assert case.steps[0].model == "claude-opus-4-6"
 
 

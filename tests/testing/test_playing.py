@@ -105,6 +105,16 @@ steps:
     assert case(tmp_path, body).passed
 
 
+def test_a_step_may_bring_another_system_prompt_and_other_tools(tmp_path: Path) -> None:
+    body = """
+expect: {request: {system: One.}}
+steps:
+  - expect: {request: {system: One.}}
+  - {given: {system: Two., tools: [{name: Bash}]}, expect: {request: {system: Two., tools: [{name: Bash}]}}}
+"""
+    assert case(tmp_path, body, "rounds: {count: 1}, system: One.").passed
+
+
 def test_files_are_those_the_host_has_and_may_change(tmp_path: Path) -> None:
     pack = (
         PACK.replace(

@@ -84,13 +84,15 @@ class Expectation:
 class Step:
     """One run of the session.
 
-    ``upto`` is the number of messages the host has by then; None for ``model``, ``settings``, ``facts``, ``now``,
+    ``upto`` is the number of messages the host has by then, ``system`` and ``tools`` are its request's; None for ``model``, ``settings``, ``facts``, ``now``,
     ``files`` and ``answers``: as before.
     """
 
     at: Position
     upto: int
     event: str = "before_request"
+    system: Any = None
+    tools: Any = None
     model: str | None = None
     settings: Mapping[str, Setting] | None = None
     facts: Mapping[str, Any] | None = None
@@ -120,8 +122,6 @@ class Case:
     home: Path
     messages: Sequence[Message]
     infos: Sequence[Info | None]
-    system: Any
-    tools: Any
     extra: Mapping[str, Any]
     steps: tuple[Step, ...]
     row: Mapping[str, Any] = field(default_factory=dict)

@@ -182,8 +182,8 @@ class _Host:
         request = Request(
             self.model,
             messages,
-            system=self.case.system,
-            tools=self.case.tools,
+            system=step.system,
+            tools=step.tools,
             info=tuple(self.case.infos[: step.upto]),
             extra=self.case.extra,
         )
