@@ -34,6 +34,17 @@ def test_what_came_from_the_cache_counts_and_gives_way_last(tmp_path: Path) -> N
     assert ran.passed
 
 
+@pytest.mark.parametrize(
+    ("used", "why"), [(50, "alone is estimated at more"), (250_000, "more than the window holds")]
+)
+def test_a_usage_that_cannot_be_is_a_failure_at_its_place(used: int, why: str, tmp_path: Path) -> None:
+    body = f"usage: {{input_tokens: {used}}}\nexpect: {{stages: {{clear: nothing}}}}"
+    one = failure(tmp_path, body, "rounds: {count: 1, result: {chars: 4000}}")
+    assert (one.what, one.at.line) == ("run", 4)
+    assert f"no usage makes this request {used:,} tokens: " in one.found
+    assert why in one.found
+
+
 def test_answers_are_given_in_turn_and_a_step_may_bring_new_ones(tmp_path: Path) -> None:
     body = """
 event: manual

@@ -68,6 +68,7 @@ class Host:
             answers=self.answers(fields["answers"]) if "answers" in fields else None,
             files=self.files(given["files"]) if "files" in given else None,
             undo=str(undo.value) if undo is not None else None,
+            undo_at=undo.pos if undo is not None else None,
             resume=fields["resume"].value is True if "resume" in fields else False,
         )
 

@@ -84,8 +84,8 @@ class Expectation:
 class Step:
     """One run of the session.
 
-    ``upto`` is the number of messages the host has by then, ``system`` and ``tools`` are its request's; None for ``model``, ``settings``, ``facts``, ``now``,
-    ``files`` and ``answers``: as before.
+    ``upto`` is the number of messages the host has by then, ``system`` and ``tools`` are its request's; None for
+    ``model``, ``settings``, ``facts``, ``now``, ``files`` and ``answers``: as before.
     """
 
     at: Position
@@ -104,6 +104,7 @@ class Step:
     answers: Sequence[Any] | None = None
     files: Mapping[str, str] | None = None
     undo: str | None = None
+    undo_at: Position | None = None
     resume: bool = False
     expects: tuple[Expectation, ...] = ()
 
@@ -136,6 +137,14 @@ class Case:
 
 def _shown(value: Any) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+class Impossible(Exception):
+    """A step asks for what cannot be done, in words; ``at`` is where it asks."""
+
+    def __init__(self, message: str, at: Position) -> None:
+        super().__init__(message)
+        self.at = at
 
 
 @dataclass(frozen=True, slots=True)
