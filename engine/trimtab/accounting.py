@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from .conversation.items import Item, blocks_of
 from .conversation.request import Request
 from .conversation.view import is_media
-from .facts import Facts, checked, text_of
+from .facts import Facts, text_of
 from .policy.evaluation import NoValue
 from .policy.scene import Scene
 from .policy.stage import Stage
@@ -104,17 +104,8 @@ def account_of(
 
     Nothing is committed, written or asked of a model; the session is left as it was. Raises ValueError as ``run``.
     """
-    facts = checked(request, facts)
-    track = session.track
-    saved = track.save()
-    try:
-        seen = track.observe(request)
-        staged = session.staging.stage(request, event, facts, seen)
-        scene = session._begin(staged, seen, dry=True).scene()
+    with session.scene(request, facts, event) as scene:
         return account(scene, session.engine.pack.stages)
-    finally:
-        track.restore(saved)
-        session.staging.forget()
 
 
 def account(scene: Scene, stages: Sequence[Stage] = ()) -> Account:

@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from .accounting import Account, account_of
+from .cautions import cautions
 from .conversation.digest import digest
 from .conversation.edits import Commit, Splice, Spot
 from .conversation.fold import sequence
@@ -22,6 +23,7 @@ from .journal import Conflict, Journal, JournalError
 from .manual import left_alone
 from .mending import close, mend_input
 from .outcome import Outcome, make_receipt, moment_text
+from .policy.scene import Scene
 from .policy.stage import EVENTS, SENDING
 from .receipt import StageReport, Trouble
 from .records import Record, RunRecord
@@ -157,8 +159,23 @@ class Session:
 
     def account(self, request: Request, facts: Facts | None = None, event: str = "before_request") -> Account:
         """What the request holds by category, before any stage runs; nothing is written (``accounting``)."""
+        return account_of(self, request, facts, event)
+
+    @contextmanager
+    def scene(
+        self, request: Request, facts: Facts | None = None, event: str = "before_request"
+    ) -> Generator[Scene, None, None]:
+        """The scene before any stage runs, earlier commits applied; the session stays as it was."""
+        facts = checked(request, facts)
         with self._turn():
-            return account_of(self, request, facts, event)
+            saved = self.track.save()
+            try:
+                seen = self.track.observe(request)
+                staged = self.staging.stage(request, event, facts, seen)
+                yield self._begin(staged, seen, dry=True).scene()
+            finally:
+                self.track.restore(saved)
+                self.staging.forget()
 
     @contextmanager
     def _turn(self) -> Generator[None, None, None]:
@@ -273,21 +290,7 @@ class Session:
                 **thinking,
                 "block_binding": {"prefix_mismatch_behavior": "drop_block"},
             }
-        if not staged.policy.window_known:
-            why = f"nobody knows the window of {staged.request.model!r}: {staged.policy.window:,.0f} tokens are assumed"
-            hint = "say it: models={…: {'window': N}}, a `models` entry of the pack, or --set window=N"
-            run.problems.append(Trouble("assumed-window", why, hint=hint))
-        if seen.how == "rewound" and not seen.new:
-            hint = "if it is another conversation, give it a session (a directory) of its own"
-            why = "no message of the last run is in this list: a new branch begins at its first message"
-            run.problems.append(Trouble("new-branch", why, hint=hint))
-        if seen.dropped and seen.how == "changed in place" and history.changes_in_place:
-            hint = (
-                "the host changes a message that a stage has already replaced; keep it as it was first sent"
-            )
-            run.problems.append(
-                Trouble("unstable-message", "edits sleep again in this run", seen.dropped[0].commit, hint)
-            )
+        run.problems.extend(cautions(staged, seen, history))
         return run
 
     def _compacted(self, run: Run) -> bool:

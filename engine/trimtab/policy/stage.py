@@ -32,6 +32,9 @@ SENDING = frozenset({"before_request", "overflow"})
 
 DEFAULT_EVENTS = ("before_request", "overflow", "manual")
 
+VERDICTS = ("committed", "done", "skipped", "nothing", "refused", "failed")
+"""What a run may say of a stage (LANGUAGE §5)."""
+
 
 @dataclass(frozen=True, slots=True)
 class Source:
