@@ -47,7 +47,7 @@ def test_a_reader_that_has_seen_enough_is_no_problem() -> None:
         ["/bin/sh", "-c", f"({script}) | true"],
         capture_output=True,
         text=True,
-        timeout=20,
+        timeout=60,
         env=environment,
         check=False,
     )
@@ -91,7 +91,7 @@ def test_a_written_request_is_json(tmp_path: Path) -> None:
 def test_a_pipe_as_session_is_refused_and_not_waited_for(tmp_path: Path) -> None:
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
-    assert trimtab("run", str(pipe), seconds=3).returncode == 1
+    assert trimtab("run", str(pipe), seconds=60).returncode == 1
 
 
 @pytest.mark.parametrize(("name", "text"), [("a.json", "[" * 100_000), ("a.yaml", "[" * 3000)])
@@ -201,7 +201,7 @@ def test_help_and_tables_may_be_cut_short_as_well(arguments: list[str]) -> None:
         [sys.executable, "-m", "trimtab", *arguments],
         stdout=writer,
         stderr=subprocess.PIPE,
-        timeout=20,
+        timeout=60,
         env=environment,
         check=False,
     )
