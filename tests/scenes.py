@@ -11,7 +11,7 @@ from trimtab.conversation.fold import ItemBuilder, Overlay, fold
 from trimtab.conversation.items import Item, ItemMaker, blocks_of
 from trimtab.conversation.request import Info, Message, Request
 from trimtab.conversation.view import View
-from trimtab.effects import Ask, AskFailed, Effect, Get, Hook, Put, Read, Reply, drive
+from trimtab.effects import Ask, AskFailed, Effect, Get, Hook, Pause, Put, Read, Reply, drive
 from trimtab.facts import FactBook, Facts, fact_rules
 from trimtab.matching import Categories, pattern
 from trimtab.policy.conditions import Condition, condition
@@ -129,6 +129,8 @@ class Ports:
             return None if text is None else text.encode()[: effect.limit].decode("utf-8", "ignore")
         if isinstance(effect, Hook):
             return self.hooks.get(effect.moment)
+        if isinstance(effect, Pause):
+            return None
         if isinstance(effect, Ask):
             if not self.answers:
                 raise AskFailed("unavailable", "there is no model here")

@@ -7,7 +7,7 @@ import pytest
 from tests.scenes import Session, bash, image, read, results, says, stage_of, user
 
 from trimtab.conversation.request import Info
-from trimtab.effects import Ask, AskFailed, HookReply, Reply
+from trimtab.effects import Ask, AskFailed, HookReply, Pause, Reply
 from trimtab.facts import Facts, ManualRequest
 from trimtab.policy.past import StageIndex
 from trimtab.policy.proposal import Cover
@@ -177,10 +177,19 @@ def test_a_model_named_twice_is_asked_once() -> None:
     assert asked(s) == ["claude-sonnet-4-5"]
 
 
-def test_the_apis_own_compaction_counts_as_unavailable_and_the_next_model_is_asked() -> None:
+def test_a_summarizer_without_the_apis_own_compaction_is_unavailable_and_the_next_model_is_asked() -> None:
+    s = session()
+    s.ports.answers += [SUMMARY, SUMMARY]
+    proposal = s.run(asking(model=["server", "same"]))
+    assert [ask.question.compacts for ask in s.ports.questions] == [True, False]
+    assert [call.problem for call in proposal.calls] == ["unavailable", None]
+
+
+def test_the_apis_own_compaction_is_not_asked_for_where_something_stays_in_front() -> None:
     s = session()
     s.ports.answers.append(SUMMARY)
-    proposal = s.run(asking(model=["server", "same"]))
+    proposal = s.run(asking(model=["server", "same"], keep={"oldest": {"messages": 1}}))
+    assert [ask.question.compacts for ask in s.ports.questions] == [False]
     assert [(call.model, call.problem) for call in proposal.calls] == [
         ("server", "unavailable"),
         ("claude-sonnet-4-5", None),
@@ -206,6 +215,28 @@ def test_a_passing_error_is_tried_again_twice() -> None:
     s.ports.answers += [AskFailed("error", "busy", transient=True)] * 2 + [SUMMARY]
     proposal = s.run(asking())
     assert [call.problem for call in proposal.calls] == ["error", "error", None]
+    assert [call.paused for call in proposal.calls] == [0.5, 1.0, None]
+    assert [effect.seconds for effect in s.ports.effects if isinstance(effect, Pause)] == [0.5, 1.0]
+
+
+def test_what_the_api_says_about_when_to_come_back_is_heeded() -> None:
+    s = session()
+    s.ports.answers += [AskFailed("error", "busy", transient=True, retry_after=7.0), SUMMARY]
+    assert [call.paused for call in s.run(asking()).calls] == [7.0, None]
+
+
+def test_who_is_to_wait_too_long_asks_the_next_model() -> None:
+    s = session()
+    s.ports.answers += [AskFailed("error", "busy", transient=True, retry_after=61.0), SUMMARY]
+    proposal = s.run(asking(model=["same", "other"]))
+    assert asked(s) == ["claude-sonnet-4-5", "other"]
+    assert [call.paused for call in proposal.calls] == [None, None]
+
+
+def test_the_pauses_grow_to_eight_seconds() -> None:
+    s = session()
+    s.ports.answers += [AskFailed("error", "busy", transient=True)] * 7
+    assert [call.paused for call in s.run(asking(retries=6)).calls] == [0.5, 1.0, 2.0, 4.0, 8.0, 8.0, None]
 
 
 def test_how_often_a_passing_error_is_tried_again_can_be_said() -> None:

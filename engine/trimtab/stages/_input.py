@@ -9,6 +9,7 @@ from typing import Any
 from ..conversation.items import THINK, Item, ItemMaker
 from ..conversation.request import Message, Request
 from ..conversation.view import View
+from ..directives import WISHES, Wish, write
 from ..policy.expressions import Quantity
 from ..policy.maker import Maker
 from ..policy.scene import Scene
@@ -91,7 +92,14 @@ def sheet(scene: Scene, given: Input, material: Material, start: int, model: str
             return Sheet(None, "", fenced, None, tokens)
         return Sheet(None, fenced, None, None, tokens)
     messages = _messages(scene, material, model)
-    request = _request(scene, messages, material, model)
+    if not material.changed and model == scene.request.model:
+        # Byte for byte what the main thread sends, so that its cache serves both.
+        items = [entry.item for entry in material.entries]
+        request = write(
+            scene.request, items, {WISHES: (Wish("newest_user"),)} if _cached(scene) else {}
+        ).request
+    else:
+        request = _request(scene, messages, material, model)
     tokens = (scene.overhead_estimate + material.tokens) * tokens_each(scene, material, model)
     return Sheet(request, "", None, _point(scene, material, start), tokens)
 
@@ -138,6 +146,13 @@ def _request(scene: Scene, messages: Sequence[Message], material: Material, mode
             before = list(system)
         system = [*before, *(block for entry in material.entries[:own] for block in entry.blocks)]
     return replace(scene.request, model=model, messages=list(messages[own:]), system=system, info=())
+
+
+def _cached(scene: Scene) -> bool:
+    """Whether the main thread's requests are cached by marks that the writer's request lacks: those a stage sets, and
+    the one the API sets itself.
+    """
+    return bool(scene.history.history.marked) or scene.request.extra.get("cache_control") is not None
 
 
 def _messages(scene: Scene, material: Material, model: str) -> list[Message]:

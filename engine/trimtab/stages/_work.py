@@ -12,6 +12,7 @@ from typing import Any
 from ..conversation.edits import Spot
 from ..conversation.items import Item
 from ..conversation.view import View
+from ..directives import COMPACT_BETA
 from ..effects import Core, EffectFailed, hook, put
 from ..naming import stored_name
 from ..policy.expressions import Quantity
@@ -174,31 +175,34 @@ class Work:
         room = replaced - composer.compose("", guess).tokens(scene) - 5
         if room <= 0:
             return Refused("larger", "what would stay is no smaller than what would go")
-        text = ""
+        text, block = "", None
         if composer.needs_text:
-            written = yield from self._write(place, previous, room)
+            written = yield from self._write(composer, previous, room)
             if written.text is None:
                 assert written.failure is not None
                 return written.failure
-            text = written.text
-            if stage.ground is not None and not any(call.assumed for call in self.calls):
+            text, block = written.text, written.block
+            if block is not None:
+                self.remarks["betas"] = [COMPACT_BETA]
+            elif stage.ground is not None and not any(call.assumed for call in self.calls):
                 sections = stage.writer.expects.sections if stage.writer is not None else ()
                 text, added = stage.ground.add(text, scene, self._reader(place), sections, room)
                 if added:
                     self.remarks["grounded"] = added
-        made = _Made(place, composer.compose(text, None), text=text)
+        made = _Made(place, composer.compose(text, None, block), text=text)
         if stage.store is not None:
             path = yield from self._store(stage.store, made)
-            made.composed = composer.compose(text, path)
+            made.composed = composer.compose(text, path, block)
         return made
 
-    def _write(self, place: Range, previous: str, room: float) -> Core[Written]:
-        stage, scene = self.stage, self.scene
+    def _write(self, composer: Composer, previous: str, room: float) -> Core[Written]:
+        stage, scene, place = self.stage, self.scene, composer.place
         if self.ready is not None:
             return self._fitting(self.ready[place.parts], room)
         pending = pending_text(scene)
         if stage.writer is not None:
-            task = Task(place.start, place.stop, room, place.direction, previous, self.wishes, pending)
+            block = self._no_block(composer)
+            task = Task(place.start, place.stop, room, place.direction, previous, self.wishes, pending, block)
             written = yield from stage.writer.write(scene, task)
             self.calls.extend(written.calls)
             self._remember(written.remarks)
@@ -220,6 +224,15 @@ class Work:
         if not text:
             return Written(failure=Refused("empty", "the template gives no text"))
         return self._fitting(text, room)
+
+    def _no_block(self, composer: Composer) -> str | None:
+        """Why no block of the API's own compaction can stand in the range's place; None: it can."""
+        place, items = composer.place, self.scene.view.items
+        if self.scene.request.format != "anthropic":
+            return f"an API of the format {self.scene.request.format} has no compaction of its own"
+        if place.start > leading(items) or len(place.parts) > 1 or not composer.leads:
+            return "the API's own compaction must stand first, and something would stay in front of it"
+        return None
 
     def _fitting(self, text: str, room: float) -> Written:
         """A text that nobody was asked for, if it is small enough."""
@@ -345,6 +358,7 @@ class Work:
         counts = {
             "messages": len(self.remarks.get("dropped", ())),
             "results": self.remarks.get("results_left_out", 0),
+            "parts": len(self.remarks.get("shortened", ())),
         }
         said = [f"{count} of the {what}" for what, count in counts.items() if count]
         if not said:

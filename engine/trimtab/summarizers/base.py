@@ -13,20 +13,39 @@ from ..conversation.items import blocks_of
 from ..conversation.request import Message, Request
 from ..effects import AskFailed, Question, Reply
 
-__all__ = ["AskFailed", "Question", "Reply", "Summarizer", "plain_text", "scrub", "too_late"]
+__all__ = [
+    "AskFailed",
+    "Question",
+    "Reply",
+    "Summarizer",
+    "plain_text",
+    "refuse_compaction",
+    "scrub",
+    "too_late",
+]
 
 _LONE = re.compile("[\ud800-\udfff]")
 _CLOSING = re.compile(r"</(?=\s*conversation\b)", re.IGNORECASE)
 
 
 class Summarizer(Protocol):
-    """Answers one question at a time; both methods raise AskFailed and nothing else on purpose."""
+    """Answers one question at a time; both methods raise AskFailed and nothing else on purpose.
+
+    It repeats nothing by itself: the stage does, and accounts for each try. A question that ``compacts`` is
+    refused as ``unavailable`` by whoever has no such thing.
+    """
 
     def answer(self, question: Question) -> Reply:
         """Answer, blocking."""
 
     async def aanswer(self, question: Question) -> Reply:
         """Answer in an event loop; cancelling stops the writer."""
+
+
+def refuse_compaction(question: Question) -> None:
+    """For ports that write texts only. Raises AskFailed if the API's own compaction is asked for."""
+    if question.compacts:
+        raise AskFailed("unavailable", "this summarizer writes texts; the API's own compaction is not its")
 
 
 def too_late(seconds: float | None) -> AskFailed:

@@ -15,7 +15,7 @@ import weakref
 from collections.abc import Sequence
 
 from ..effects import AskFailed, Question, Reply
-from .base import plain_text, too_late
+from .base import plain_text, refuse_compaction, too_late
 
 TIMEOUT = 600.0
 """Seconds a program may take where the stage sets no ``timeout_seconds``: one that hangs ends the run no more."""
@@ -44,6 +44,7 @@ class CommandSummarizer:
         weakref.finalize(self, _kill_all, self._running)
 
     def answer(self, question: Question) -> Reply:
+        refuse_compaction(question)
         try:
             process = subprocess.Popen(
                 self.command,
@@ -73,6 +74,7 @@ class CommandSummarizer:
         return self._reply(process.returncode, out, err, question)
 
     async def aanswer(self, question: Question) -> Reply:
+        refuse_compaction(question)
         try:
             process = await asyncio.create_subprocess_exec(
                 *self.command,
