@@ -122,3 +122,20 @@ def test_what_no_rule_can_mend_stays_known_when_more_of_its_kind_comes(
     assert [report.id for report in outcome.receipt.stages if report.verdict == "committed"] == [
         "announce-clearing"
     ]
+
+
+def test_what_was_told_before_the_first_message_is_in_the_first_request_of_another_process(
+    tmp_path: Path,
+) -> None:
+    facts = Facts(now=1_700_000_000.0, caller="main")
+    hello = [{"role": "user", "content": "hello"}]
+    systems = []
+    for restarts in (False, True):
+        folder = tmp_path / str(restarts)
+        session = engine("claude-code", folder).open_session(folder)
+        session.run(Request(MODELS[1], [], system="be brief"), "session_start", facts)
+        if restarts:
+            session = engine("claude-code", folder).open_session(folder)
+        systems.append(session.run(Request(MODELS[1], hello, system="be brief"), facts=facts).request.system)
+    assert systems[0] == systems[1]
+    assert len(systems[0]) == 2
