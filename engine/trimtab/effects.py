@@ -179,9 +179,10 @@ Core: TypeAlias = Generator[Effect, Any, T]
 class AskFailed(Exception):
     """A summarizer has no text to offer.
 
-    ``reason`` is one of ``REASONS``; ``excess_tokens`` says, with ``too_long``, by how much the request
-    was too long, if the API told; ``transient`` that the same request may well succeed a little later, and
-    ``retry_after`` in how many seconds, if the API told. ``usage`` is what was paid all the same.
+    ``reason`` is one of ``REASONS``; ``excess_tokens`` and ``size_tokens`` say, with ``too_long``, by how much
+    the request was too long and how long it was, if the API told; ``transient`` that the same request may well
+    succeed a little later, and ``retry_after`` in how many seconds, if the API told. ``usage`` is what was paid
+    all the same.
     """
 
     def __init__(
@@ -193,6 +194,7 @@ class AskFailed(Exception):
         transient: bool = False,
         retry_after: float | None = None,
         usage: Usage | None = None,
+        size_tokens: int | None = None,
     ) -> None:
         if reason not in REASONS:
             raise ValueError(f"unknown failure reason {reason!r}; the reasons are {' '.join(REASONS)}")
@@ -203,6 +205,7 @@ class AskFailed(Exception):
         self.transient = transient
         self.retry_after = retry_after
         self.usage = usage
+        self.size_tokens = size_tokens
 
 
 class EffectFailed(Exception):
@@ -221,6 +224,7 @@ class EffectFailed(Exception):
         self.transient = asked.transient if asked else isinstance(problem, TimeoutError | ConnectionError)
         self.retry_after = asked.retry_after if asked else None
         self.usage = asked.usage if asked else None
+        self.size_tokens = asked.size_tokens if asked else None
         super().__init__(str(problem) or type(problem).__name__)
 
 

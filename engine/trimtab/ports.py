@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
+from time import sleep
 from typing import Any
 
 from .effects import Ask, AskFailed, Count, Effect, Get, Hook, HookReply, Pause, Put, Read, Reply, Wait
@@ -79,7 +79,7 @@ class Ports:
                 raise LookupError("no counter that asks the API is given")
             return self.count(effect.request)
         if isinstance(effect, Pause):
-            return time.sleep(effect.seconds)
+            return sleep(effect.seconds)
         assert isinstance(effect, Wait)
         return None
 

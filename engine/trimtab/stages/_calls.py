@@ -16,7 +16,8 @@ from ._patience import asked, failed_call
 class Caller:
     """Asks with so many ``retries`` after passing failures; ``calls`` gathers what came of each try.
 
-    ``declared``: tokens the stage declares for an answer, for a dry run.
+    ``declared``: tokens the stage declares for an answer, for a dry run; ``estimate``: what the request is taken to
+    have.
     """
 
     expects: Expects
@@ -24,6 +25,7 @@ class Caller:
     retries: float
     declared: int | None
     calls: list[ModelCall]
+    estimate: float | None = None
 
     def text(
         self, question: Question, model: str, purpose: str, rung: int, room: float
@@ -61,7 +63,13 @@ class Caller:
         try:
             return (yield from asked(question, purpose, self.declared, self.retries, keep))
         except EffectFailed as problem:
-            return Refused(problem.reason, str(problem), problem.excess_tokens)
+            return Refused(problem.reason, str(problem), self._excess(problem))
+
+    def _excess(self, problem: EffectFailed) -> float | None:
+        """Tokens too many on the estimate's scale: an API that counts another way says so by what it counts."""
+        if problem.excess_tokens is None or not self.estimate or not problem.size_tokens:
+            return problem.excess_tokens
+        return problem.excess_tokens * self.estimate / problem.size_tokens
 
 
 def answered_call(reply: Reply, model: str, purpose: str, judged: str | Refused, rung: int = 0) -> ModelCall:

@@ -212,7 +212,7 @@ class _Session:
             )
         shown = left_out(self.plain, material, self.task.start)
         room = self.task.room - scene.count(shown.words)
-        judged = yield from self._caller().text(question, model, self.purpose, rung, room)
+        judged = yield from self._caller(tokens).text(question, model, self.purpose, rung, room)
         if isinstance(judged, Refused):
             return judged
         written.text = shown.told(judged)
@@ -221,9 +221,9 @@ class _Session:
             yield from self._review(writer.review, judged, material, rung, shown)
         return None
 
-    def _caller(self) -> Caller:
+    def _caller(self, tokens: float | None = None) -> Caller:
         retries = RETRIES if self.writer.retries is None else self.writer.retries.value(self.scene.name)
-        return Caller(self.writer.expects, self._judge, retries, self._declared(), self.written.calls)
+        return Caller(self.writer.expects, self._judge, retries, self._declared(), self.written.calls, tokens)
 
     def _judge(self, expects: Expects, reply: Reply, room: float) -> str | Refused:
         return expects.judge(reply, self.scene, room)

@@ -92,8 +92,10 @@ def _status(problem: Any, usage: Usage | None) -> AskFailed:
     for pattern in _TOO_LONG:
         if found := pattern.search(message):
             number = {key: int(value) for key, value in found.groupdict().items()}
-            excess = number["size"] + number.get("more", 0) - number["limit"] if number else None
-            return AskFailed("too_long", text, excess)
+            if not number:
+                return AskFailed("too_long", text)
+            excess = number["size"] + number.get("more", 0) - number["limit"]
+            return AskFailed("too_long", text, excess, size_tokens=number["size"])
     reason = "media" if _MEDIA.search(f"{problem.error_code or ''} {message}") else "error"
     return AskFailed(reason, text, transient=told == "true")
 
