@@ -46,7 +46,19 @@ LAYERS: tuple[tuple[str, ...], ...] = (
 """From top to bottom; a module may import its own line and those below. ``trimtab`` itself stands apart."""
 
 HEAVY = frozenset(
-    {"anthropic", "tiktoken", "toktok", "toktok_rs", "rich", "click", "jsonschema", "tokenizers"}
+    {
+        "anthropic",
+        "genai_prices",
+        "httpx2",
+        "openai",
+        "tiktoken",
+        "toktok",
+        "toktok_rs",
+        "rich",
+        "click",
+        "jsonschema",
+        "tokenizers",
+    }
 )
 """Loaded inside functions only; ``click`` is the commands' own."""
 

@@ -665,3 +665,41 @@ def test_the_edit_covers_what_the_remarks_say() -> None:
     assert proposal.remarks["range"] == [[1, 13]]
     assert [type(edit) for edit in proposal.edits] == [Cover]
     assert all(isinstance(effect, Ask) for effect in s.ports.questions)
+
+
+# --- kinds of blocks that a rung leaves out
+
+
+def test_a_rung_may_leave_out_kinds_of_blocks() -> None:
+    s = session()
+    s.ports.answers += [AskFailed("too_long", "too long"), SUMMARY]
+    proposal = s.run(asking(ladder=[{"without": ["tool_result"]}]))
+    assert len(proposal.remarks["shortened"]) == 6
+    request = s.ports.questions[1].question.request
+    assert request is not None
+    assert "line of output" not in str(request.messages)
+    assert "run c" in str(request.messages)
+
+
+def test_a_rung_that_finds_nothing_to_leave_out_costs_no_call() -> None:
+    s = session()
+    s.ports.answers += [AskFailed("too_long", "too long"), SUMMARY]
+    assert s.run(asking(ladder=[{"without": ["thinking"]}])).failure == "too_long"
+    assert len(s.ports.questions) == 1
+
+
+def test_what_was_left_out_is_named_in_front_of_the_text_and_counts_for_its_size() -> None:
+    s = session()
+    s.ports.answers += [AskFailed("too_long", "too long"), SUMMARY]
+    s.run(asking(ladder=[{"remove": {"what": "rounds", "from": "oldest", "count": 2}}]))
+    assert s.texts[-1] == (
+        f"[Not read for this text, for want of room: messages 1–3 of the 13 it stands for.]\n\n{SUMMARY}"
+    )
+
+
+def test_an_excess_is_told_on_the_scale_of_the_api() -> None:
+    s = session()
+    told = AskFailed("too_long", "too long", 1000, size_tokens=10_000_000)
+    s.ports.answers += [told, SUMMARY]
+    ladder = [{"remove": {"what": "rounds", "from": "oldest", "excess": True, "share": 0.9}}]
+    assert len(s.run(asking(ladder=ladder)).remarks["dropped"]) <= 3

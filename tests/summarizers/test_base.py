@@ -89,9 +89,9 @@ def test_each_summarizer_has_a_name(tmp_path: Path) -> None:
     assert command.command == ["llm", "-m", "x:y"]
 
 
-@pytest.mark.parametrize("spec", ["", "None", "openai", "command:", "command: ", "canned:", "anthropic:x"])
+@pytest.mark.parametrize("spec", ["", "None", "gpt", "command:", "command: ", "canned:", "anthropic:x"])
 def test_any_other_name_is_refused_with_the_list(spec: str) -> None:
-    with pytest.raises(ValueError, match="none, anthropic, command:PROGRAM"):
+    with pytest.raises(ValueError, match="none, anthropic, openai:MODEL@URL, command:PROGRAM"):
         parse(spec)
 
 

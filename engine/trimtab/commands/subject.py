@@ -66,7 +66,7 @@ _OPTIONS: Mapping[str, Callable[[Any], Any]] = {
         metavar="WHO",
         default="none",
         show_default=True,
-        help="none, anthropic, command:PROGRAM… or canned:FILE.",
+        help="none, anthropic, openai:MODEL@URL, command:PROGRAM… or canned:FILE.",
     ),
     "folder": click.option(
         "--dir", "folder", metavar="DIR", help="Session directory: journal and store. Default: in memory."

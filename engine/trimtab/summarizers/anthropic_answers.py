@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from email.utils import parsedate_to_datetime
 from typing import Any
 
 from ..conversation.request import Usage
 from ..effects import AskFailed, Reply
+from .headers import repeatable, retry_after
 
 _TOO_LONG = (
     re.compile(r"prompt is too long: (?P<size>\d+) tokens > (?P<limit>\d+)"),
@@ -79,14 +79,13 @@ def _status(problem: Any, usage: Usage | None) -> AskFailed:
     # In the middle of a stream the status has long been 200; the type of the error says more.
     text = f"the API answered {kind if status < 400 and kind else status}: {message}"
     headers = problem.response.headers
-    told = headers.get("x-should-retry")
     if status == 413 or kind == "request_too_large":
         return AskFailed("too_long", text)
     if status == 404 or kind == "not_found_error":
         return AskFailed("unavailable", text)
     if status in _TRANSIENT or status >= 500 or kind in _PASSING:
-        wait = retry_after(headers)
-        return AskFailed("error", text, transient=told != "false", retry_after=wait, usage=usage)
+        again, wait = repeatable(headers, True), retry_after(headers)
+        return AskFailed("error", text, transient=again, retry_after=wait, usage=usage)
     if _NO_COMPACTION.search(message):
         return AskFailed("unavailable", text)
     for pattern in _TOO_LONG:
@@ -97,23 +96,7 @@ def _status(problem: Any, usage: Usage | None) -> AskFailed:
             excess = number["size"] + number.get("more", 0) - number["limit"]
             return AskFailed("too_long", text, excess, size_tokens=number["size"])
     reason = "media" if _MEDIA.search(f"{problem.error_code or ''} {message}") else "error"
-    return AskFailed(reason, text, transient=told == "true")
-
-
-def retry_after(headers: Mapping[str, str]) -> float | None:
-    """Seconds the API wishes to be left alone for; a date is taken as of the answer's own clock."""
-    for name, unit in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
-        try:
-            seconds = float(headers[name]) * unit
-        except (KeyError, ValueError):
-            continue
-        if 0 <= seconds < float("inf"):
-            return seconds
-    try:
-        wait = parsedate_to_datetime(headers["retry-after"]) - parsedate_to_datetime(headers["date"])
-    except (KeyError, ValueError, TypeError):
-        return None
-    return max(0.0, wait.total_seconds())
+    return AskFailed(reason, text, transient=repeatable(headers, False))
 
 
 def _heard(stream: Any) -> Any:
