@@ -88,9 +88,13 @@ class Engine:
         engine = self if self._store is not None else self._with_store(FolderStore(place))
         return Session(engine, journal)
 
-    def _with_store(self, store: Store) -> Engine:
+    def twin(self, pack: Pack, ports: Ports) -> Engine:
+        """The same engine with another pack and other ports."""
         twin = object.__new__(Engine)
         twin.__dict__.update(self.__dict__)
-        ports = self.ports
-        twin.ports = Ports(ports.summarizer, store, ports.files, ports.hooks, ports.count)
+        twin.pack, twin.ports = pack, ports
         return twin
+
+    def _with_store(self, store: Store) -> Engine:
+        ports = self.ports
+        return self.twin(self.pack, Ports(ports.summarizer, store, ports.files, ports.hooks, ports.count))

@@ -32,6 +32,8 @@ class Wish:
     summarizer: str = "none"
     strict: bool = False
     roots: tuple[str, ...] = ()
+    fallback_model: str | None = None
+    """The session's model, where the file does not say."""
 
 
 _SESSION = click.argument("session", metavar="SESSION")
@@ -158,6 +160,8 @@ def prepare(wish: Wish, step: Callable[[str], None]) -> Subject:
     request = recording.history if wish.history else recording.live
     if wish.model is not None:
         request = replace(request, model=wish.model)
+    elif not request.model and wish.fallback_model is not None:
+        request = replace(request, model=wish.fallback_model)
     if not request.model:
         raise click.UsageError(f"{wish.session} does not say which model it is for; name one with --model")
     engine = Engine(
