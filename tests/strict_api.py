@@ -2,7 +2,16 @@
 
 from __future__ import annotations
 
-from tests.fake_api.rules import BadRequest, Problem, blocks, joined, problems, refuse, without_prompt
+from tests.fake_api.rules import (
+    BadRequest,
+    Problem,
+    blocks,
+    joined,
+    problems,
+    problems_for,
+    refuse,
+    without_prompt,
+)
 from tests.fake_api.signing import SigningApi
 
 __all__ = [
@@ -12,6 +21,7 @@ __all__ = [
     "blocks",
     "joined",
     "problems",
+    "problems_for",
     "refuse",
     "without_prompt",
 ]

@@ -196,11 +196,11 @@ class Track:
             plain = plain and not any(self.lineage.path[index] in changes for index in seen.touched)
         old = {} if plain else {item.serial: item for item in self.base.items}
         items, shadows = self._items(request, messages, seen, old)
-        # A journal may hold edits from before the first message: then the view is not yet what they make of it.
-        first = not self.lineage.path and self.standing.overlay.empty
+        first = not self.lineage.path
         self.lineage.accept(seen, messages, shadows)
         self._take_infos(request)
-        if plain and (self._fresh or first):
+        # A journal may hold edits from before the first message: they are not in the view yet.
+        if plain and (self._fresh or (first and self.standing.overlay.empty)):
             self._fresh = True
             self.base.extend(items)
             if self.standing.overlay.empty and self.standing.view is not self.base:

@@ -161,7 +161,10 @@ class FakeApi:
                 counts["context_management"] = {"original_input_tokens": original}
             return Answer(200, counts)
         self._check_length(asked, tokens)
-        reply = reply_of(self.script.popleft() if self.script else self.otherwise, recorded)
+        try:
+            reply = reply_of(self.script.popleft() if self.script else self.otherwise, recorded)
+        except Exception as problem:  # a test's own function: whatever it is, the test must get to see it
+            raise Refused(Refusal(500, f"the script failed: {problem!r}")) from problem
         if isinstance(reply, Refusal):
             recorded.on_purpose = True
             raise Refused(reply)

@@ -12,7 +12,7 @@ from trimtab.tokens.models import Model, canonical, lookup
 
 from .counting import system_blocks
 from .errors import Refusal, Refused, invalid
-from .rules import blocks, problems
+from .rules import blocks, problems_for
 from .shapes import EXTRA, check_request
 
 Json = Any
@@ -101,14 +101,9 @@ def check(asked: Asked) -> None:
         raise invalid("system: text content blocks must be non-empty")
     if asked.messages and asked.messages[0].get("role") == "system":
         raise invalid("messages: first message must use the `user` role")
-    for problem in problems(
-        asked.messages,
-        prefill=asked.model.prefill,
-        system_messages=asked.model.inner_system,
-        thinking=asked.model.thinking,
-        marks_elsewhere=sum(1 for where, _ in _marks(asked) if not where.startswith("messages")),
-        max_images=asked.model.max_images,
-        unfinished=asked.compacts,
+    elsewhere = sum(1 for where, _ in _marks(asked) if not where.startswith("messages"))
+    for problem in problems_for(
+        asked.messages, asked.model, marks_elsewhere=elsewhere, unfinished=asked.compacts
     ):
         raise invalid(problem.text)
     _check_images(asked)

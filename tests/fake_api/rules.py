@@ -97,6 +97,18 @@ def problems(
     return bad
 
 
+def problems_for(messages: Sequence[Mapping[str, Json]], model: Any, **more: Any) -> list[Problem]:
+    """All that the API would refuse of a model, known by what it takes: an entry of the table or the like."""
+    return problems(
+        messages,
+        prefill=model.prefill,
+        system_messages=model.inner_system,
+        thinking=model.thinking,
+        max_images=model.max_images,
+        **more,
+    )
+
+
 def refuse(messages: Sequence[Mapping[str, Json]], **options: Any) -> None:
     for problem in problems(messages, **options):
         raise BadRequest(f"400 invalid_request_error: {problem.text}")

@@ -116,3 +116,10 @@ def test_an_event_too_late_times_out(fake_api: Served) -> None:
 def test_an_unknown_path_is_not_found(fake_api: Served) -> None:
     with pytest.raises(anthropic.NotFoundError):
         fake_api().client().post("/v1/complete", body={}, cast_to=object)
+
+
+def test_a_script_that_fails_is_seen(fake_api: Served) -> None:
+    api = fake_api(lambda request: request.body["nothing"])
+    with pytest.raises(anthropic.InternalServerError, match="the script failed: KeyError"):
+        ask(api)
+    assert len(api.faulty) == 1

@@ -12,7 +12,7 @@ import anthropic
 from tests.fake_api import Recorded, call
 from tests.fake_api.fixture import ServedApi
 
-from trimtab import ApiError, Engine, Facts, Info, Request, Usage
+from trimtab import ApiError, Engine, Facts, Info, ManualRequest, Request, Usage
 from trimtab.outcome import Outcome
 
 Message = dict[str, Any]
@@ -149,8 +149,11 @@ class Agent:
             self.run("tool_result")
 
     def ask(self) -> Any:
-        """Send what the engine says; after an overflow what it says then."""
+        """Send what the engine says; after an overflow what it says then. Blocked, it compacts as it is told to."""
         outcome = self.run("before_request")
+        if not outcome.send:
+            self.run("manual", request=ManualRequest())
+            outcome = self.run("before_request")
         for _ in range(3):
             assert outcome.send, [notice.text for notice in outcome.notices]
             try:
