@@ -193,6 +193,17 @@ def test_without_a_key_the_vendors_endpoint_is_unavailable_and_ones_own_is_asked
     assert server.headers[0]["authorization"] == "Bearer none"
 
 
+def test_whether_it_can_work_is_known_before_it_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert "OPENAI_API_KEY" in str(OpenAISummarizer().doubtful())
+    with asking() as (writer, _):
+        assert (writer.unusable(), writer.doubtful()) == (None, None)
+    monkeypatch.setattr("trimtab.summarizers.openai.find_spec", lambda name: None)
+    assert "pip install" in str(OpenAISummarizer().unusable())
+    client: Any = object()
+    for given in (OpenAISummarizer(client), OpenAISummarizer(async_client=client)):
+        assert (given.unusable(), given.doubtful()) == (None, None)
+
+
 def test_the_apis_own_compaction_is_not_its() -> None:
     with asking() as (writer, server), pytest.raises(AskFailed) as caught:
         writer.answer(Question("", "m", Request("m", loop(1)), compacts=True))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 from dataclasses import replace
 from typing import Any
@@ -140,6 +141,22 @@ def test_d1_a_request_that_is_too_long_for_good_is_no_dead_end(fake_api: Served)
     api = fake_api(otherwise=Refusal(413, "Request exceeds the maximum allowed number of bytes"))
     outcome = compact(engine(api, chain("same", "too_long")), loop(12, 3000))
     assert committed([outcome]) == ["ledger"]
+
+
+def test_d1_an_image_that_the_api_refuses_is_named_instead(fake_api: Served) -> None:
+    header = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR" + (9000).to_bytes(4) + (4).to_bytes(4)
+    wide = image(base64.b64encode(header).decode())
+    api = fake_api(SUMMARY)
+    ready = Engine.load(
+        "claude-code", models={"*": {"window": 30_000}}, summarizer=AnthropicSummarizer(api.client())
+    )
+    messages = loop(16, 3000)
+    messages[4] = user(result("call-1", [text("the page"), wide]))
+    outcome = compact(ready, messages)
+    assert problems(outcome, "full-summary") == ["media", None]
+    assert [one.status for one in api.sent] == [400, 200]
+    assert "[image: image/png]" in json.dumps(api.sent[1].body)
+    assert committed([outcome])[0] == "full-summary"
 
 
 def test_d1_a_model_of_a_smaller_window_gets_less(fake_api: Served) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from ..records import ranges
 from ._material import Material
 
 
@@ -71,10 +72,4 @@ def left_out(plain: Material, shown: Material, start: int) -> LeftOut:
 
 def _runs(places: Sequence[int]) -> str:
     """``1–4, 7``."""
-    runs: list[list[int]] = []
-    for place in places:
-        if runs and place == runs[-1][1] + 1:
-            runs[-1][1] = place
-        else:
-            runs.append([place, place])
-    return ", ".join([f"{first}–{last}" if last > first else str(first) for first, last in runs])
+    return ", ".join([f"{first}–{last}" if last > first else str(first) for first, last in ranges(places)])

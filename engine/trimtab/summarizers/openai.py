@@ -9,6 +9,7 @@ import os
 import re
 import time
 from collections.abc import Mapping
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from ..conversation.request import Usage
@@ -71,6 +72,22 @@ class OpenAISummarizer:
         if found is None or not (model or found["url"]) or model.startswith("@") or "@http" in model:
             raise ValueError(f"{spec!r} names no model; `openai:MODEL` or `openai:MODEL@URL` is expected")
         return cls(model=model or None, url=found["url"])
+
+    def unusable(self) -> str | None:
+        """Why no client can be made at all: the SDK is not installed. None where it is, or a client was given."""
+        if self._client is not None or self._async_client is not None or find_spec("openai") is not None:
+            return None
+        return "the library 'openai' is not installed: pip install 'trimtab[openai]'"
+
+    def doubtful(self) -> str | None:
+        """Why the endpoint will not let it in, as far as a client of its own knows; imports the SDK."""
+        if self._client is not None or self._async_client is not None:
+            return None
+        try:
+            self._sync()
+        except AskFailed as problem:
+            return problem.message
+        return None
 
     def answer(self, question: Question) -> Reply:
         refuse_compaction(question)
