@@ -5,5 +5,6 @@ from __future__ import annotations
 from .fencing import fence, mark
 from .problem import TemplateProblem
 from .renderer import Renderer, Text
+from .sharing import shares
 
-__all__ = ["Renderer", "TemplateProblem", "Text", "fence", "mark"]
+__all__ = ["Renderer", "TemplateProblem", "Text", "fence", "mark", "shares"]
