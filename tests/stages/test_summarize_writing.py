@@ -585,7 +585,9 @@ def test_facts_the_text_left_out_are_appended() -> None:
     )
     s.ports.answers.append("The leak is in src/pool.py.")
     proposal = s.run(asking(ground={"facts": ["files"]}))
-    assert s.texts[-1] == "The leak is in src/pool.py.\n\nAlso on record (files):\n- src/main.py"
+    assert (
+        s.texts[-1] == "The leak is in src/pool.py.\n\nAlso on record (files; origin: assistant): src/main.py"
+    )
     assert proposal.remarks["grounded"] == {"files": 1}
 
 

@@ -20,6 +20,7 @@ from ._input import Input, Sheet, excess, factor_of, sheet, tokens_each
 from ._ladder import Rung
 from ._material import Material
 from ._models import models_of
+from ._source import Source, source_of
 from ._variables import variables
 
 SERVER = "server"
@@ -31,7 +32,7 @@ RETRIES = 2
 class Task:
     """What is to be written about: view items ``[start, stop)``, and the prompt's variables.
 
-    ``room``: tokens the text must stay under.
+    ``room``: tokens the text must stay under; ``users`` are the headings of sections with words of users.
     """
 
     start: int
@@ -41,6 +42,7 @@ class Task:
     previous: str
     instructions: str
     pending: str
+    users: tuple[str, ...] = ()
 
 
 @dataclass(slots=True)
@@ -185,6 +187,13 @@ class _Session:
         task = self.task
         return self.writer.input.material(self.scene, task.start, task.stop, originals=originals)
 
+    def _source(self) -> Source:
+        """All that a text could be made from: the plain input, whatever a rung leaves out, and the prompt's words."""
+        task, plain = self.task, self.plain
+        assert plain is not None
+        blocks = (block for entry in plain.entries for block in entry.blocks)
+        return source_of(self.scene, blocks, [task.previous, task.instructions, task.pending])
+
     def _attempt(self, material: Material, model: str, rung: int) -> Core[Refused | None]:
         """One input, asked with one model; None if its text is accepted."""
         writer, scene, written = self.writer, self.scene, self.written
@@ -229,7 +238,7 @@ class _Session:
                     left -= 1
                     continue
                 return Refused(problem.reason, str(problem), problem.excess_tokens)
-            judged = self.writer.expects.judge(reply, scene, self.task.room)
+            judged = self.writer.expects.judge(reply, scene, self.task.room, self._source(), self.task.users)
             why = judged.reason if isinstance(judged, Refused) else None
             calls.append(ModelCall(reply.model or model, purpose, reply.usage, reply.assumed, why, rung))
             return judged
