@@ -225,4 +225,4 @@ def test_every_genuine_message_of_a_user_stands_in_section_six_in_order(found: l
         assert here + parts == len(rest) >= len(said) - 2, (row.cut.path.name, row.cut.number)
         all_of_them, whole = all_of_them + here + parts, whole + here
     assert all_of_them > 80
-    assert whole >= 0.85 * all_of_them
+    assert whole > 0.8 * all_of_them
