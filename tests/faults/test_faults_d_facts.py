@@ -28,7 +28,7 @@ def session() -> list[dict[str, object]]:
 
 
 GATE = ", expects: {invented: 0}, ground: {sections: {All user messages: user_messages}}"
-GOOD = "The leak is in src/pool.py.\n\n6. All user messages:\n- \"Find the leak.\"\n"
+GOOD = 'The leak is in src/pool.py.\n\n6. All user messages:\n- "Find the leak."\n'
 
 
 def test_d5_a_text_whose_paths_and_quotes_are_known_is_taken() -> None:

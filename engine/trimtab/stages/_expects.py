@@ -23,6 +23,8 @@ _CALL = re.compile(
 
 
 _THINKING = re.compile(r"\s*<(think|thinking|thought|reasoning)\s*>", re.IGNORECASE)
+_FENCE = re.compile(r"^[ \t]*</?data-[0-9a-f]{12}>[ \t]*\n?", re.MULTILINE)
+"""A line of our fences that a model has copied."""
 _ERROR = re.compile(
     r"\s*(?:```\w*\s*)?(?:\{\s*\"(?:type\"\s*:\s*\"error\"|error\"\s*:)"
     r"|(?:API |Server )?Error(?: code)?:?\s*\(?[45]\d\d\b|HTTP(?:/\d(?:\.\d)?)?:? [45]\d\d\b"
@@ -131,7 +133,7 @@ class Expects:
         return text
 
     def _text(self, text: str) -> str | Refused:
-        text = _thoughts(text)
+        text = _FENCE.sub("", _thoughts(text))
         for tag in self.strip:
             text = stripped(text, tag, self.extract)
         if self.extract is None:

@@ -42,7 +42,7 @@ class Piece:
     def quoted(self, text: str) -> str:
         """A text of this piece as a quote; an origin other than the user is named."""
         label = "" if self.origin == USER else f"(origin: {self.origin})\n"
-        return label + "> " + text.replace("\n", "\n> ")
+        return label + "> " + "\n> ".join(text.splitlines())
 
     def told(self, fact: str) -> Mapping[str, Any]:
         """For the receipt."""

@@ -14,7 +14,7 @@ from ..policy.expressions import Quantity
 from ..policy.maker import Maker
 from ..policy.proposal import ModelCall
 from ..policy.scene import Scene
-from ..templating import Text, fence, mark
+from ..templating import Text, fence
 from ._expects import Expects, Refused
 from ._input import Input, Sheet, excess, factor_of, sheet, tokens_each
 from ._ladder import Rung
@@ -197,7 +197,7 @@ class _Session:
     def _attempt(self, material: Material, model: str, rung: int) -> Core[Refused | None]:
         """One input, asked with one model; None if its text is accepted."""
         writer, scene, written = self.writer, self.scene, self.written
-        page = sheet(scene, writer.input, material, self.task.start, model)
+        page = sheet(scene, writer.input, material, self.task.start, model, [self.task.previous])
         question = self._question(writer.prompt, page, model)
         output = question.max_output
         prompt = (
@@ -251,8 +251,9 @@ class _Session:
             model = self.scene.request.model if named == ["same"] else named[0] if named else None
             if model is None:
                 continue
-            page = sheet(self.scene, self.writer.input, material, self.task.start, model)
-            question = self._question(review.prompt, page, model, {"summary": text})
+            fenced = [self.task.previous, text]
+            page = sheet(self.scene, self.writer.input, material, self.task.start, model, fenced)
+            question = self._question(review.prompt, page, model, {"summary": fence(text, page.seal)})
             judged = yield from self._ask(question, model, rung, "review", self.writer.retries)
             if not isinstance(judged, Refused):
                 self.written.text = judged
@@ -276,7 +277,7 @@ class _Session:
         scene, task, writer = self.scene, self.task, self.writer
         given = {
             "transcript": page.transcript,
-            "previous": task.previous,
+            "previous": fence(task.previous, page.seal) if task.previous else "",
             "instructions": task.instructions,
             "direction": task.direction,
             "sections": list(writer.expects.sections),
@@ -287,8 +288,7 @@ class _Session:
         if page.transcript and "transcript" not in text.variables:
             parts.append(page.transcript)
         if own and "summary" in own and "summary" not in text.variables:
-            summary = str(own["summary"])
-            parts.append(fence(summary, mark([summary])))
+            parts.append(str(own["summary"]))
         if page.point:
             parts.append(page.point)
         prompt = "\n\n".join([part.rstrip() for part in parts if part.strip()])

@@ -98,7 +98,8 @@ def indented(value: Any, width: int = 4, first: bool = False) -> str:
 
 def quoted(value: Any) -> str:
     """Every line behind ``> ``: other people's words that cannot pass for a heading or a tag of ours."""
-    return "> " + replaced(_text(value).strip("\n"), "\n", "\n> ")
+    # Every kind of line break, or a line that stands behind another kind would be outside of the quote.
+    return "> " + joined(_text(value).strip("\n").splitlines(), "\n> ")
 
 
 def on_one_line(value: Any) -> str:
