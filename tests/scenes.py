@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -75,6 +76,11 @@ class Making:
 
     def problem(self, message: str, *where: str | int, code: str, hint: str = "") -> None:
         self.problems.append((where, message, code))
+
+
+def unfenced(text: str) -> str:
+    """A prompt without the lines of its fences."""
+    return re.sub(r"\n?</?data-[0-9a-f]{12}>\n?", "", text)
 
 
 def stage_of(raw: Mapping[str, Any], renderer: Renderer | None = None) -> Stage:

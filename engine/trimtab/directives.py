@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from operator import is_
 from typing import Any, TypeAlias
 
 from .conversation.digest import digest
@@ -338,18 +337,15 @@ def _with_mark(block: Mapping[str, Any], life: str) -> dict[str, Any]:
     return {**block, "cache_control": mark}
 
 
-def unmarked(request: Request, ours: Collection[Marked], known: Sequence[Message | None] = ()) -> Request:
+def unmarked(request: Request, ours: Collection[Marked], start: int = 0) -> Request:
     """The host's request without the marks that are ours, of a host that feeds our view back; itself if there are none.
 
-    Taken for the host's own, they would stay where they are for ever and use up the four. ``known``: messages looked
-    at before; what begins with the same objects isn't looked at again.
+    Taken for the host's own, they would stay where they are for ever and use up the four. The messages before
+    ``start`` have been looked at.
     """
     if not ours:
         return request
     messages: list[Message] | None = None
-    start = len(known)
-    if not all(map(is_, request.messages, known)):
-        start = list(map(is_, request.messages, known)).index(False)
     for index in range(start, len(request.messages)):
         message = request.messages[index]
         content = message.get("content") if isinstance(message, Mapping) else None

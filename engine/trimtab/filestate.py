@@ -196,7 +196,8 @@ def is_full_compaction(stage: Stage | None) -> bool:
 def cleared_between(before: Scene, after: Scene, compacted: bool = False) -> Cleared:
     """What the view of ``after`` no longer shows of what the view of ``before`` (the same path) did."""
     old, new = before.view.items, after.view.items
-    if len(old) == len(new) and all(map(is_, old, new)):  # nearly every run: no need to look at each item
+    # Nearly every run: no need to look at each item.
+    if old is new or (len(old) == len(new) and all(map(is_, old, new))):
         return Cleared(compacted=compacted)
     standing = {id(item) for item in new}
     lost = [

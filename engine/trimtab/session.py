@@ -159,8 +159,9 @@ class Session:
         saved = self.track.save()
         settled = writing = False
         try:
-            request = unmarked(request, self.track.history.marked, self.track.lineage.known)
-            seen = self.track.observe(request)
+            same = self.track.lineage.same(request.messages)
+            request = unmarked(request, self.track.history.marked, same)
+            seen = self.track.observe(request, same)
             staged = self.staging.stage(request, event, facts, seen)
             run = self._begin(staged, seen, dry)
             self.desk.take_over(run)

@@ -180,24 +180,25 @@ class Track:
         self._info_list = []
         self._rebook()
 
-    def observe(self, request: Request) -> Seen:
+    def observe(self, request: Request, same: int = 0) -> Seen:
         """Name the messages, make items of new ones, fold if anything but an append has happened.
 
+        ``same``: how many leading messages are the very objects of the last run (``Lineage.same``).
         Raises ValueError where the request is not made of messages at all.
         """
-        check_types(request)
+        check_types(request, same)
         messages = list(request.messages)
-        seen = self.lineage.observe(messages, self._sent_digests, self._view_is_longer())
+        seen = self.lineage.observe(messages, self._sent_digests, self._view_is_longer(), same)
         before = self.lineage.next
-        scribbled = self.builder.scribbled()
+        scribbled = self.builder.scribbled(self.standing.view)
         plain = seen.how == "append" and not scribbled and all(serial >= before for serial in seen.serials)
         if seen.touched:
             changes = self.standing.overlay.changes
             plain = plain and not any(self.lineage.path[index] in changes for index in seen.touched)
         old = {} if plain else {item.serial: item for item in self.base.items}
-        items, shadows = self._items(request, messages, seen, old)
+        items, shadows = self._items(request, messages, seen, old, same)
         first = not self.lineage.path
-        self.lineage.accept(seen, messages, shadows)
+        self.lineage.accept(seen, messages, shadows, same)
         self._take_infos(request)
         # A journal may hold edits from before the first message: they are not in the view yet.
         if plain and (self._fresh or (first and self.standing.overlay.empty)):
@@ -221,7 +222,7 @@ class Track:
         return bool(last) and self.history.origin_of(last) is not None and last not in self.lineage.path
 
     def _items(
-        self, request: Request, messages: Sequence[Any], seen: Observation, old: Mapping[int, Item]
+        self, request: Request, messages: Sequence[Any], seen: Observation, old: Mapping[int, Item], same: int
     ) -> tuple[list[Item], list[Any]]:
         make = self.maker.make
         infos = request.info
@@ -243,7 +244,8 @@ class Track:
             items.append(item)
             shadows.append(shadow)
         if self._fresh:
-            self._swap(messages, seen)
+            if same < seen.keep:
+                self._swap(messages, seen)
             return items, shadows
         return items, shadows[seen.keep :]
 

@@ -4,7 +4,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from tests.scenes import Session, bash, image, read, results, says, stage_of, user
+from tests.scenes import Session, bash, image, read, results, says, stage_of, unfenced, user
 
 from trimtab.conversation.request import Info
 from trimtab.effects import Ask, AskFailed, HookReply, Pause, Reply
@@ -521,7 +521,7 @@ def test_an_earlier_summary_stays_in_the_input_and_is_told_without_its_wrapper()
     s.append(bash("z", "ls", "ok " * 900))
     s.run(stage)
     question = s.ports.questions[1].question
-    assert question.prompt == "Before: First.."
+    assert unfenced(question.prompt) == "Before: First.."
     assert question.request is not None
     assert [message["content"] for message in question.request.messages[:2]] == [
         "Find the leak.",
@@ -538,7 +538,7 @@ def test_an_earlier_summary_can_be_kept_apart() -> None:
     s.append(bash("z", "ls", "ok " * 900))
     s.run(stage)
     question = s.ports.questions[1].question
-    assert question.prompt == "Before: First.."
+    assert unfenced(question.prompt) == "Before: First.."
     assert "First." not in str(question.request)
 
 
@@ -549,7 +549,7 @@ def test_thoughts_a_host_left_in_front_of_its_own_summary_are_not_told_again() -
     s = Session([user(HOSTS_OWN), *bash("a", "ls", "ok " * 900)], infos=[Info(origin="summary")])
     s.ports.answers.append(SUMMARY)
     s.run(asking(prompt="Before: {{ previous }}"))
-    assert s.ports.questions[0].question.prompt == (
+    assert unfenced(s.ports.questions[0].question.prompt) == (
         "Before: Continued from before.\n\nSummary:\n1. Goal: mend it."
     )
 
@@ -588,7 +588,7 @@ def test_a_second_call_may_better_the_text() -> None:
         ("claude-sonnet-4-5", "summary"),
         ("other", "review"),
     ]
-    assert s.ports.questions[1].question.prompt == "Criticise: First try."
+    assert unfenced(s.ports.questions[1].question.prompt) == "Criticise: First try."
     assert s.texts[-1] == "Better."
 
 
@@ -616,7 +616,9 @@ def test_facts_the_text_left_out_are_appended() -> None:
     )
     s.ports.answers.append("The leak is in src/pool.py.")
     proposal = s.run(asking(ground={"facts": ["files"]}))
-    assert s.texts[-1] == "The leak is in src/pool.py.\n\nAlso on record (files):\n- src/main.py"
+    assert (
+        s.texts[-1] == "The leak is in src/pool.py.\n\nAlso on record (files; origin: assistant): src/main.py"
+    )
     assert proposal.remarks["grounded"] == {"files": 1}
 
 

@@ -9,6 +9,7 @@ from typing import Any, Protocol, TypeAlias
 from .edits import Commit, Edit, Insert, Mark, New, Rewrite, Splice
 from .items import KINDS, RESULT_TOKENS, Item, ItemMaker, blocks_of, structure
 from .sizes import size_of
+from .view import View
 
 Change: TypeAlias = tuple[int, int, Mapping[str, Any] | Mark]
 """Sequence number of the commit, block number, what it sets."""
@@ -80,11 +81,20 @@ class ItemBuilder:
         self._rewritten: dict[int, tuple[Item, tuple[Change, ...], int, Item | None]] = {}
         self._brought: dict[int, tuple[New, Item]] = {}
         self._handed: dict[int, tuple[list[Any], list[Any]]] = {}
+        self._shown: object = None
+        self._watched: tuple[list[list[Any]], list[list[Any]]] = ([], [])
+        self._aside: set[int] = set()
 
     def rewritten(self, item: Item, changes: tuple[Change, ...]) -> Item | None:
         baked = self.baked.get(item.serial, 0)
         known = self._rewritten.get(item.serial)
-        if known is not None and known[0] is item and known[1] == changes and known[2] == baked:
+        if (
+            known is not None
+            and known[0] is item
+            and known[1] == changes
+            and known[2] == baked
+            and self._intact(item.serial)
+        ):
             return known[3]
         if len(changes) == 1 and type(item.message.get("content")) is list:
             number, block, what = changes[0]
@@ -102,17 +112,43 @@ class ItemBuilder:
         if type(content) is list:
             self._handed[item.serial] = (content, [block.copy() for block in content])
 
-    def scribbled(self) -> list[int]:
-        """Serials of messages of ours that the host has written into; they are built anew when next asked for."""
-        handed = list(self._handed.values())
-        if [blocks for blocks, _ in handed] == [copies for _, copies in handed]:
+    def scribbled(self, view: View) -> list[int]:
+        """Serials of messages of ours in the last view that the host has written into; they are built anew.
+
+        What the view does not show is looked at when a fold asks for it.
+        """
+        if self._shown is not view:
+            self._shown = view
+            mine = [handed for item in view.items if (handed := self._handed.get(item.serial)) is not None]
+            self._watched = ([blocks for blocks, _ in mine], [copies for _, copies in mine])
+            self._aside = self._handed.keys() - {item.serial for item in view.items}
+        blocks, copies = self._watched
+        if blocks == copies:
             return []
-        found = [serial for serial, (blocks, copies) in self._handed.items() if blocks != copies]
+        self._shown = None
+        found = [item.serial for item in view.items if not self._kept(item.serial)]
         for serial in found:
-            self._rewritten.pop(serial, None)
-            self._brought.pop(serial, None)
-            del self._handed[serial]
+            self._drop(serial)
         return found
+
+    def _intact(self, serial: int) -> bool:
+        """Whether a message nobody has looked at since it left the view is as it was handed over; else forget it."""
+        if serial not in self._aside:
+            return True
+        self._aside.discard(serial)
+        if self._kept(serial):
+            return True
+        self._drop(serial)
+        return False
+
+    def _kept(self, serial: int) -> bool:
+        handed = self._handed.get(serial)
+        return handed is None or handed[0] == handed[1]
+
+    def _drop(self, serial: int) -> None:
+        self._rewritten.pop(serial, None)
+        self._brought.pop(serial, None)
+        del self._handed[serial]
 
     def forget(self, serial: int) -> None:
         """Build this item anew next time: the host has moved its cache marks on it."""
@@ -120,7 +156,7 @@ class ItemBuilder:
 
     def brought(self, new: New) -> Item:
         known = self._brought.get(new.serial)
-        if known is None or known[0] is not new:
+        if known is None or known[0] is not new or not self._intact(new.serial):
             # A copy: the host may write into what it is handed, and must not change what was decided.
             item, _ = self.maker.make(new.serial, structure(new.message), new.origin)
             known = self._brought[new.serial] = (new, item)

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
+from operator import is_
 
 from .digest import digest
 from .items import structure
@@ -124,19 +125,29 @@ class Lineage:
 
     # --- the walk
 
+    def same(self, messages: object) -> int:
+        """How many leading messages are the very objects of the last path; 0 for what is no sequence."""
+        if not isinstance(messages, Sequence):
+            return 0
+        if all(map(is_, messages, self.known)):
+            return min(len(messages), len(self.known))
+        return list(map(is_, messages, self.known)).index(False)
+
     def observe(
         self,
         messages: Sequence[Message],
         last_view: Callable[[], Iterable[tuple[int, str]]] = tuple,
         longer_view: bool = False,
+        same: int = 0,
     ) -> Observation:
         """Name the messages of a transcript. ``last_view`` is asked only if the walk leaves the last path, or if
-        ``longer_view`` says that the last sent view goes on behind the path.
+        ``longer_view`` says that the last sent view goes on behind the path; ``same`` of the first messages are
+        known to be the very objects of the last path.
 
         Nothing is changed until ``accept``, but for digests and edges that are true anyway.
         """
         size = len(self.path)
-        keep, touched = self._common(messages)
+        keep, touched = self._common(messages, same)
         if keep == size and longer_view and len(messages) > size:
             shown = list(last_view())
             texts = [digest(message) for message in messages[keep:]]
@@ -156,7 +167,9 @@ class Lineage:
         carry, how = self._carry(keep, old, texts)
         return Observation(keep, self._walk(messages, keep, carry, texts), how, touched, _frozen(texts))
 
-    def accept(self, seen: Observation, messages: Sequence[Message], shadows: Sequence[Message]) -> None:
+    def accept(
+        self, seen: Observation, messages: Sequence[Message], shadows: Sequence[Message], same: int = 0
+    ) -> None:
         """Make the observed transcript the last path; ``shadows`` are those of the messages behind ``seen.keep``."""
         keep = seen.keep
         if keep < len(self.path):
@@ -166,7 +179,8 @@ class Lineage:
             self.digests = self.digests[:keep]
             self._linked = min(self._linked, keep)
             self.visible = min(self.visible, keep)
-        self.known[:keep] = messages[:keep]
+        if same < keep:
+            self.known[:keep] = messages[:keep]
         for index in range(self.visible, keep) if self._bare else seen.touched:
             if self.shadows[index] is not None or self._bare:
                 self.shadows[index] = structure(messages[index])
@@ -214,13 +228,14 @@ class Lineage:
 
     # --- parts
 
-    def _common(self, messages: Sequence[Message]) -> tuple[int, tuple[int, ...]]:
+    def _common(self, messages: Sequence[Message], same: int) -> tuple[int, tuple[int, ...]]:
         """How many messages of the last path the list begins with; positions equal but for what does not count."""
         size, start = len(self.path), self.visible
         # What a splice covers has no shadow: the host's own object, or an equal one, will do there.
-        same = len(messages) >= size and messages[:start] == self.known[:start]
-        if same and messages[start:size] == self.shadows[start:]:
-            return size, ()
+        if len(messages) >= size and (same >= start or messages[:start] == self.known[:start]):
+            shown = messages[start:size] if start or len(messages) > size else messages
+            if shown == (self.shadows[start:] if start else self.shadows):
+                return size, ()
         touched: list[int] = []
         for index in range(min(size, len(messages))):
             message, shadow = messages[index], self.shadows[index]

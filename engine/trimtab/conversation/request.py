@@ -102,24 +102,27 @@ class Request:
     extra: Mapping[str, Any] = field(default_factory=dict)
 
 
-def check_types(request: Request) -> None:
+def check_types(request: Request, checked: int = 0) -> None:
     """Raises ValueError in words, with the index, where a request is not made of what it must be made of.
 
-    Values inside a message are the validity rules' matter: those are reported, and nothing is lost.
+    Values inside a message are the validity rules' matter: those are reported, and nothing is lost. The first
+    ``checked`` messages have been looked at before.
     """
     if not isinstance(request.model, str):
         raise ValueError(f"'model' must be the name of a model, not {type(request.model).__name__}")
     if not isinstance(request.extra, Mapping):
         raise ValueError(f"'extra' must be a mapping of fields, not {type(request.extra).__name__}")
-    _check_each("messages", request.messages, Mapping, "a message (a mapping with role and content)")
+    _check_each("messages", request.messages, Mapping, "a message (a mapping with role and content)", checked)
     _check_each("info", request.info, (Info, type(None)), "an Info or None")
 
 
-def _check_each(name: str, values: object, kinds: type | tuple[type, ...], wanted: str) -> None:
+def _check_each(
+    name: str, values: object, kinds: type | tuple[type, ...], wanted: str, checked: int = 0
+) -> None:
     if not isinstance(values, Sequence) or isinstance(values, str | bytes):
         raise ValueError(f"'{name}' must be a list, not {type(values).__name__}")
     # Types are few where values are many: a long conversation costs no more than a look at each type.
-    odd = tuple([kind for kind in set(map(type, values)) if not issubclass(kind, kinds)])
+    odd = tuple([kind for kind in set(map(type, values[checked:])) if not issubclass(kind, kinds)])
     if odd:
         index = next(index for index, value in enumerate(values) if isinstance(value, odd))
         raise ValueError(f"{name}[{index}] must be {wanted}, not {type(values[index]).__name__}")

@@ -36,6 +36,7 @@ MAIN_FIELDS: Mapping[str, str] = {
     "errors": "text",
     "images": "serial",
     "tool_names": "name",
+    "mentions": "name",
     "date": "date",
     "queued_commands": "text",
     "changed_files": "path",
@@ -183,7 +184,7 @@ class Facts:
             **declared,
         }
         for name, value in named.items():
-            if inspect.iscoroutinefunction(value):
+            if callable(value) and inspect.iscoroutinefunction(value):
                 raise ValueError(
                     f"the provider of {name!r} is asynchronous; await it before the run and give its value"
                 )

@@ -42,15 +42,20 @@ class Lazy(Mapping[str, Any]):
         return len(self._makers)
 
 
-def variables(scene: Scene, text: Text, own: Mapping[str, Any] | None = None) -> dict[str, Any]:
-    """The common variables ``text`` reads, and ``own``, which win.
+def variables(
+    scene: Scene,
+    text: Text,
+    own: Mapping[str, Any] | None = None,
+    fact: Callable[[str], Any] | None = None,
+) -> dict[str, Any]:
+    """The common variables ``text`` reads, and ``own``, which win; facts are read by ``fact``.
 
     Metrics and limits without a value are None, which is shown as nothing. Of ``facts`` there are the
     records of those the text names (None: nobody knows them); plain data, not fenced.
     """
     found: dict[str, Any] = {}
     for name in text.variables & COMMON:
-        found[name] = _value(scene, text, name)
+        found[name] = _value(scene, text, name, fact or scene.fact)
     if own:
         found.update(own)
     return found
@@ -61,7 +66,7 @@ def varies(text: Text) -> bool:
     return not text.variables <= COMMON
 
 
-def _value(scene: Scene, text: Text, name: str) -> Any:
+def _value(scene: Scene, text: Text, name: str, fact: Callable[[str], Any]) -> Any:
     if name == "automatic":
         return scene.event != "manual"
     if name == "settings":
@@ -69,7 +74,7 @@ def _value(scene: Scene, text: Text, name: str) -> Any:
     if name == "limits":
         return _limits(scene, _fields(text, "limits"))
     if name == "facts":
-        return _facts(scene, _fields(text, "facts"))
+        return _facts(scene, _fields(text, "facts"), fact)
     try:
         return scene.metric(name)
     except NoValue:
@@ -95,7 +100,7 @@ def _limits(scene: Scene, wanted: set[str] | None) -> dict[str, Any]:
     return found
 
 
-def _facts(scene: Scene, wanted: set[str] | None) -> dict[str, Any]:
+def _facts(scene: Scene, wanted: set[str] | None, fact: Callable[[str], Any]) -> dict[str, Any]:
     if wanted is None:
         wanted = {*scene.book.rules, *scene.facts.named}
-    return {name: scene.fact(name) for name in wanted}
+    return {name: fact(name) for name in wanted}

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ..conversation.edits import Spot
-from ..conversation.items import Item
+from ..conversation.items import Item, blocks_of
 from ..conversation.view import View
 from ..directives import COMPACT_BETA
 from ..effects import Core, EffectFailed, hook, put
@@ -24,12 +24,13 @@ from ..templating import Text
 from ..validity.base import Place
 from ._compose import DEFAULT, Composed, Composer, Part
 from ._expects import Refused
-from ._ground import Ground, Records
+from ._ground import Given, Ground, Records
 from ._instructions import Instruction, instructions
 from ._known import pending_text, read_fact
 from ._material import gather
 from ._previous import previous_text, written
 from ._range import Range, has_tail, last_user, leading, open_round, pieces
+from ._source import Source, source_of
 from ._transcript import transcript
 from ._variables import variables
 from ._writer import Task, Writer, Written
@@ -186,9 +187,12 @@ class Work:
                 self.remarks["betas"] = [COMPACT_BETA]
             elif stage.ground is not None and not any(call.assumed for call in self.calls):
                 sections = stage.writer.expects.sections if stage.writer is not None else ()
-                text, added = stage.ground.add(text, scene, self._reader(place), sections, room)
-                if added:
-                    self.remarks["grounded"] = added
+                given = Given(self._reader(place), sections, self._source(place), self._previous(place), room)
+                grounded = stage.ground.add(text, scene, given)
+                text = grounded.text
+                if grounded.added:
+                    self.remarks["grounded"] = dict(grounded.added)
+                    self.remarks["quoted"] = list(grounded.quoted)
         made = _Made(place, composer.compose(text, None, block), text=text)
         if stage.store is not None:
             path = yield from self._store(stage.store, made)
@@ -202,7 +206,10 @@ class Work:
         pending = pending_text(scene)
         if stage.writer is not None:
             block = self._no_block(composer)
-            task = Task(place.start, place.stop, room, place.direction, previous, self.wishes, pending, block)
+            users = stage.ground.users if stage.ground is not None else ()
+            task = Task(
+                place.start, place.stop, room, place.direction, previous, self.wishes, pending, users, block
+            )
             written = yield from stage.writer.write(scene, task)
             self.calls.extend(written.calls)
             self._remember(written.remarks)
@@ -216,11 +223,7 @@ class Work:
             "sections": [],
             "pending": pending,
         }
-        given = variables(scene, stage.text, own)
-        if "facts" in given:
-            read = self._reader(place)
-            given["facts"] = {name: read(name) for name in given["facts"]}
-        text = stage.text.render(given).strip()
+        text = stage.text.render(variables(scene, stage.text, own, self._reader(place))).strip()
         if not text:
             return Written(failure=Refused("empty", "the template gives no text"))
         return self._fitting(text, room)
@@ -245,6 +248,13 @@ class Work:
 
     def _reader(self, place: Range) -> Callable[[str], Records | None]:
         return lambda name: read_fact(self.scene, name, place)
+
+    def _source(self, place: Range) -> Source:
+        """What a text for the range could be made from."""
+        shown = self.scene.view.items[: place.stop]
+        return source_of(
+            self.scene, (block for item in shown for block in blocks_of(item.message)), [self.wishes]
+        )
 
     def _remember(self, remarks: Mapping[str, Any]) -> None:
         """Lists and counts of several texts add up; of other remarks the newest stands."""

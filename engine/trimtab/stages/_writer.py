@@ -14,7 +14,7 @@ from ..policy.expressions import Quantity
 from ..policy.maker import Maker
 from ..policy.proposal import ModelCall
 from ..policy.scene import Scene
-from ..templating import Text, fence, mark
+from ..templating import Text, fence
 from ._calls import Caller, answered_call
 from ._expects import Expects, Refused
 from ._input import Input, Sheet, excess, factor_of, sheet, tokens_each
@@ -23,6 +23,7 @@ from ._left_out import LeftOut, left_out
 from ._material import Material, gather
 from ._models import models_of
 from ._patience import RETRIES
+from ._source import Source, source_of
 from ._variables import variables
 
 SERVER = "server"
@@ -33,7 +34,8 @@ SERVER = "server"
 class Task:
     """What is to be written about: view items ``[start, stop)``, and the prompt's variables.
 
-    ``room``: tokens the text must stay under; ``no_block``: why nothing the API compacts by itself can stand there.
+    ``room``: tokens the text must stay under; ``users`` are the headings of sections with words of users;
+    ``no_block``: why nothing the API compacts by itself can stand there.
     """
 
     start: int
@@ -43,6 +45,7 @@ class Task:
     previous: str
     instructions: str
     pending: str
+    users: tuple[str, ...] = ()
     no_block: str | None = "only a summary can be a block of the API"
 
 
@@ -189,11 +192,18 @@ class _Session:
         task = self.task
         return self.writer.input.material(self.scene, task.start, task.stop, originals=originals)
 
+    def _source(self) -> Source:
+        """All that a text could be made from: the plain input, whatever a rung leaves out, and the prompt's words."""
+        task, plain = self.task, self.plain
+        assert plain is not None
+        blocks = (block for entry in plain.entries for block in entry.blocks)
+        return source_of(self.scene, blocks, [task.previous, task.instructions, task.pending])
+
     def _attempt(self, material: Material, model: str, rung: int) -> Core[Refused | None]:
         """One input, asked with one model; None if its text is accepted."""
         writer, scene, written = self.writer, self.scene, self.written
         assert self.plain is not None
-        page = sheet(scene, writer.input, material, self.task.start, model)
+        page = sheet(scene, writer.input, material, self.task.start, model, [self.task.previous])
         question = self._question(writer.prompt, page, model)
         output = question.max_output
         prompt = (
@@ -226,7 +236,7 @@ class _Session:
         return Caller(self.writer.expects, self._judge, retries, self._declared(), self.written.calls, tokens)
 
     def _judge(self, expects: Expects, reply: Reply, room: float) -> str | Refused:
-        return expects.judge(reply, self.scene, room)
+        return expects.judge(reply, self.scene, room, self._source(), self.task.users)
 
     def _by_the_api(self) -> Core[Refused | None]:
         """The API's own compaction of all up to the range's end; None if it is accepted."""
@@ -237,7 +247,14 @@ class _Session:
                 ModelCall(SERVER, self.purpose, problem="unavailable", message=task.no_block)
             )
             return Refused("unavailable", task.no_block)
-        page = sheet(scene, Input(), gather(scene, 0, task.stop, originals=False, previous=True), 0, model)
+        page = sheet(
+            scene,
+            Input(),
+            gather(scene, 0, task.stop, originals=False, previous=True),
+            0,
+            model,
+            [task.previous],
+        )
         # Wishes replace the API's own prompt, so that they cannot go without the whole of ours.
         words = self._question(self.writer.prompt, page, model).prompt if task.instructions else ""
         question = Question(
@@ -271,8 +288,9 @@ class _Session:
             model = self.scene.request.model if named == ["same"] else named[0] if named else None
             if model is None:
                 continue
-            page = sheet(self.scene, self.writer.input, material, self.task.start, model)
-            question = self._question(review.prompt, page, model, {"summary": text})
+            fenced = [self.task.previous, text]
+            page = sheet(self.scene, self.writer.input, material, self.task.start, model, fenced)
+            question = self._question(review.prompt, page, model, {"summary": fence(text, page.seal)})
             room = self.task.room - self.scene.count(shown.words)
             judged = yield from self._caller().text(question, model, "review", rung, room)
             if not isinstance(judged, Refused):
@@ -297,7 +315,7 @@ class _Session:
         scene, task, writer = self.scene, self.task, self.writer
         given = {
             "transcript": page.transcript,
-            "previous": task.previous,
+            "previous": fence(task.previous, page.seal) if task.previous else "",
             "instructions": task.instructions,
             "direction": task.direction,
             "sections": list(writer.expects.sections),
@@ -308,8 +326,7 @@ class _Session:
         if page.transcript and "transcript" not in text.variables:
             parts.append(page.transcript)
         if own and "summary" in own and "summary" not in text.variables:
-            summary = str(own["summary"])
-            parts.append(fence(summary, mark([summary])))
+            parts.append(str(own["summary"]))
         if page.point:
             parts.append(page.point)
         prompt = "\n\n".join([part.rstrip() for part in parts if part.strip()])

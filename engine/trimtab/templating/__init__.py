@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from .fencing import fence, mark
+from .lookalikes import skeleton
 from .problem import TemplateProblem
 from .renderer import Renderer, Text
+from .sharing import shares
 
-__all__ = ["Renderer", "TemplateProblem", "Text", "fence", "mark"]
+__all__ = ["Renderer", "TemplateProblem", "Text", "fence", "mark", "shares", "skeleton"]
