@@ -10,6 +10,8 @@ from ..conversation.request import Usage
 from ..effects import AskFailed, Reply
 from .headers import repeatable, retry_after
 
+NO_KEY = "no key: set ANTHROPIC_API_KEY, or give a client of your own"
+
 _TOO_LONG = (
     re.compile(r"prompt is too long: (?P<size>\d+) tokens > (?P<limit>\d+)"),
     re.compile(r"exceed context limit: (?P<size>\d+) \+ (?P<more>\d+) > (?P<limit>\d+)"),
@@ -68,7 +70,7 @@ def failure_of(problem: Exception, stream: Any = None) -> AskFailed:
     if stream is not None and isinstance(problem, ValueError | AssertionError):
         return passing(f"the stream cannot be read: {type(problem).__name__}: {problem}")
     if isinstance(problem, TypeError) and "authentication method" in str(problem):
-        return AskFailed("unavailable", "no key: set ANTHROPIC_API_KEY, or give a client of your own")
+        return AskFailed("unavailable", NO_KEY)
     if not isinstance(problem, anthropic.APIStatusError):
         return AskFailed("error", f"{type(problem).__name__}: {problem}", usage=usage)
     return _status(problem, usage)
