@@ -30,7 +30,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
         "jobs",
     ),
     ("ports",),
-    ("journal", "store", "files", "summarizers"),
+    ("journal", "store", "files", "summarizers", "redaction"),
     ("packs",),
     ("interpreter", "mending", "measuring", "running", "trial", "receipt"),
     ("stages",),
@@ -46,7 +46,17 @@ LAYERS: tuple[tuple[str, ...], ...] = (
 """From top to bottom; a module may import its own line and those below. ``trimtab`` itself stands apart."""
 
 HEAVY = frozenset(
-    {"anthropic", "tiktoken", "toktok", "toktok_rs", "rich", "click", "jsonschema", "tokenizers"}
+    {
+        "anthropic",
+        "tiktoken",
+        "toktok",
+        "toktok_rs",
+        "rich",
+        "click",
+        "jsonschema",
+        "tokenizers",
+        "detect_secrets",
+    }
 )
 """Loaded inside functions only; ``click`` is the commands' own."""
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import contextvars
 import threading
-from collections.abc import Awaitable, Callable, Generator
+from collections.abc import Awaitable, Callable, Generator, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias, TypeVar
 
@@ -155,7 +155,14 @@ class Wait:
     timeout: float
 
 
-Effect: TypeAlias = Ask | Put | Get | Read | Hook | Count | Wait
+@dataclass(frozen=True, slots=True)
+class Redact:
+    """Take secrets out of texts; the reply is the texts in the same order, and how many places that were."""
+
+    texts: tuple[str, ...]
+
+
+Effect: TypeAlias = Ask | Put | Get | Read | Hook | Count | Wait | Redact
 Core: TypeAlias = Generator[Effect, Any, T]
 """A generator of effects that returns a ``T``."""
 
@@ -232,6 +239,14 @@ def count(request: Request) -> Core[int]:
     """Tokens of a request. Raises EffectFailed."""
     tokens: int = yield Count(request)
     return tokens
+
+
+def redact(texts: Sequence[str]) -> Core[tuple[tuple[str, ...], int]]:
+    """Texts without their secrets, and how many places that were. Raises EffectFailed: then none may be used."""
+    if not texts:
+        return (), 0
+    reply: tuple[tuple[str, ...], int] = yield Redact(tuple(texts))
+    return reply
 
 
 def wait(job: str, timeout: float) -> Core[Any]:

@@ -7,8 +7,9 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from .effects import Ask, AskFailed, Count, Effect, Get, Hook, HookReply, Put, Read, Reply, Wait
+from .effects import Ask, AskFailed, Count, Effect, Get, Hook, HookReply, Put, Read, Redact, Reply, Wait
 from .files import Files, NoFiles
+from .redaction import Redactor, redact_all
 from .store import MemoryStore, Store
 from .summarizers.base import Summarizer
 
@@ -28,6 +29,7 @@ class Ports:
     files: Files = field(default_factory=NoFiles)
     hooks: HookPort | None = None
     count: Callable[[Any], int] | None = None
+    redactor: Redactor | None = None
 
     def perform(self, effect: Effect) -> Any:
         """Answer one effect. What a port raises is the stage's to handle."""
@@ -75,6 +77,8 @@ class Ports:
             if self.count is None:
                 raise LookupError("no counter that asks the API is given")
             return self.count(effect.request)
+        if isinstance(effect, Redact):
+            return redact_all(self.redactor, effect.texts)
         assert isinstance(effect, Wait)
         return None
 

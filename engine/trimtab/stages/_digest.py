@@ -17,6 +17,7 @@ from ..policy.scene import Scene
 from ..policy.values import Comparisons, comparisons
 from ..templating import Text, fence, mark
 from ._models import models_of
+from ._redact import clean_question, clean_text
 from ._variables import variables
 
 STOPPED = frozenset({"end_turn", "stop_sequence"})
@@ -86,7 +87,9 @@ class Digest:
         calls: list[ModelCall] = []
         for model in models_of(self.models, scene):
             output = None if most is None else int(most)
-            question = Question(prompt, model, max_output=output, timeout=timeout)
+            question, _ = yield from clean_question(
+                Question(prompt, model, max_output=output, timeout=timeout)
+            )
             try:
                 reply = yield from ask(question, "digest", output)
             except EffectFailed as problem:
@@ -95,7 +98,8 @@ class Digest:
             why = _problem(reply, text)
             calls.append(ModelCall(reply.model or model, "digest", reply.usage, reply.assumed, why))
             if why is None:
-                return reply.text.strip(), calls
+                clean, _ = yield from clean_text(reply.text.strip())
+                return clean, calls
         return None, calls
 
 

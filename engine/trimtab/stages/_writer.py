@@ -18,8 +18,9 @@ from ..templating import Text, fence
 from ._expects import Expects, Refused
 from ._input import Input, Sheet, excess, factor_of, sheet, tokens_each
 from ._ladder import Rung
-from ._material import Material
+from ._material import Material, paired
 from ._models import models_of
+from ._redact import clean_question, clean_text, without_secrets
 from ._source import Source, source_of
 from ._variables import variables
 
@@ -55,6 +56,12 @@ class Written:
     failure: Refused | None = None
     calls: list[ModelCall] = field(default_factory=list)
     remarks: dict[str, Any] = field(default_factory=dict)
+
+    def redacted(self, *, given: int = 0, text: int = 0) -> None:
+        """Count the places where secrets were: in what the writer was given, and in its text."""
+        for name, places in (("redacted_given", given), ("redacted_text", text)):
+            if places:
+                self.remarks[name] = self.remarks.get(name, 0) + places
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +155,7 @@ class _Session:
             return []
         self.asked.add(model)
         if self.plain is None:
-            self.plain = self._material(writer.input.originals)
+            self.plain = yield from self._material(writer.input.originals)
         failures: list[Refused] = []
         last = yield from self._attempt(self.plain, model, 0)
         if last is None:
@@ -159,7 +166,7 @@ class _Session:
                 continue
             material = self.plain
             if rung.shortened and writer.input.originals:
-                material = self._material(False)
+                material = yield from self._material(False)
             elif rung.shortened and rung.removal is None and not rung.clips and rung.media is None:
                 continue
             for _ in range(rung.repeats(scene)):
@@ -183,9 +190,12 @@ class _Session:
             return factor_of(self.scene, model)
         return tokens_each(self.scene, material, model)
 
-    def _material(self, originals: bool) -> Material:
+    def _material(self, originals: bool) -> Core[Material]:
         task = self.task
-        return self.writer.input.material(self.scene, task.start, task.stop, originals=originals)
+        plain = self.writer.input.material(self.scene, task.start, task.stop, originals=originals)
+        clean, places = yield from without_secrets(self.scene, plain)
+        self.written.redacted(given=places)
+        return paired(self.scene, clean) if clean is not plain else plain
 
     def _source(self) -> Source:
         """All that a text could be made from: the plain input, whatever a rung leaves out, and the prompt's words."""
@@ -226,8 +236,10 @@ class _Session:
     def _ask(
         self, question: Question, model: str, rung: int, purpose: str, retries: Quantity | None
     ) -> Core[str | Refused]:
-        """The accepted text of one question, repeated after transient errors."""
+        """The accepted text of one question, repeated after transient errors; no secret goes there or comes back."""
         scene, calls = self.scene, self.written.calls
+        question, places = yield from clean_question(question)
+        self.written.redacted(given=places)
         left = RETRIES if retries is None else min(retries.value(scene.name), 1000)
         while True:
             try:
@@ -241,7 +253,11 @@ class _Session:
             judged = self.writer.expects.judge(reply, scene, self.task.room, self._source(), self.task.users)
             why = judged.reason if isinstance(judged, Refused) else None
             calls.append(ModelCall(reply.model or model, purpose, reply.usage, reply.assumed, why, rung))
-            return judged
+            if isinstance(judged, Refused):
+                return judged
+            text, places = yield from clean_text(judged)
+            self.written.redacted(text=places)
+            return text
 
     def _review(self, review: Review, text: str, material: Material, rung: int) -> Core[None]:
         """A second opinion; its text stands if it passes the gate, else the first one does."""
