@@ -75,10 +75,6 @@ def test_g2_instructions_the_earlier_summary_and_the_system_prompt_are_cleaned_t
 
 
 def test_g2_a_secret_in_the_answer_does_not_live_on() -> None:
-    outcome, _ = compacted(
-        writes(", keep: {newest: {rounds: 1}}", keep=""), session()[1:], f"It is {SECRET}. {GOOD}"
-    )
-    assert verdict(outcome, "sum-up") in ("committed", "nothing", "failed", "refused")
     outcome, _ = compacted(writes(), [user("Go."), *rounds(10, 3000)], f"It is {SECRET}. {GOOD}")
     assert verdict(outcome, "sum-up") == "committed"
     assert SECRET not in words(outcome)
