@@ -157,9 +157,13 @@ class Wait:
 
 @dataclass(frozen=True, slots=True)
 class Redact:
-    """Take secrets out of texts; the reply is the texts in the same order, and how many places that were."""
+    """Take secrets out of texts; the reply is the texts in the same order, and how many places that were.
+
+    ``to_ask``: they are for a summarizer; where there is none, that is said at once.
+    """
 
     texts: tuple[str, ...]
+    to_ask: bool = False
 
 
 Effect: TypeAlias = Ask | Put | Get | Read | Hook | Count | Wait | Redact
@@ -241,11 +245,11 @@ def count(request: Request) -> Core[int]:
     return tokens
 
 
-def redact(texts: Sequence[str]) -> Core[tuple[tuple[str, ...], int]]:
+def redact(texts: Sequence[str], *, to_ask: bool = False) -> Core[tuple[tuple[str, ...], int]]:
     """Texts without their secrets, and how many places that were. Raises EffectFailed: then none may be used."""
     if not texts:
         return (), 0
-    reply: tuple[tuple[str, ...], int] = yield Redact(tuple(texts))
+    reply: tuple[tuple[str, ...], int] = yield Redact(tuple(texts), to_ask)
     return reply
 
 

@@ -78,6 +78,8 @@ class Ports:
                 raise LookupError("no counter that asks the API is given")
             return self.count(effect.request)
         if isinstance(effect, Redact):
+            if effect.to_ask:
+                self._summarizer()
             return redact_all(self.redactor, effect.texts)
         assert isinstance(effect, Wait)
         return None

@@ -12,25 +12,41 @@ PIECE_CHARS, OVERLAP = 2000, 400
 LEAST_CHARS = 6
 """Nothing shorter is taken for a secret."""
 
-_PATTERNS: Mapping[str, str] = {
-    "private key": r"-----BEGIN [A-Z ]{0,30}PRIVATE KEY(?: BLOCK)?-----[^-]{0,20000}"
-    r"(?:-----END [A-Z ]{0,30}PRIVATE KEY(?: BLOCK)?-----)?",
-    "anthropic key": r"\bsk-ant-[\w-]{20,200}",
-    "openai key": r"(?<![\w-])sk-(?:proj-|svcacct-|admin-)?[\w-]{20,200}",
-    "github token": r"\b(?:gh[pousr]_[A-Za-z0-9]{30,255}|github_pat_\w{22,255})",
-    "gitlab token": r"\bgl(?:pat|dt|rt|ptt|agent|soat)-[\w-]{20,64}",
-    "aws key": r"\b(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16}\b",
-    "google key": r"\b(?:AIza[\w-]{35}|ya29\.[\w-]{20,500}|GOCSPX-[\w-]{20,64})",
-    "slack token": r"\bxox[abeoprs]-[\w-]{10,250}|\bhooks\.slack\.com/services/[\w/-]{20,100}",
-    "stripe key": r"\b(?:[sr]k_(?:live|test)|whsec)_[A-Za-z0-9]{16,250}",
-    "npm token": r"\bnpm_[A-Za-z0-9]{36}\b",
-    "pypi token": r"\bpypi-AgEI[\w-]{50,500}",
-    "hugging face token": r"\bhf_[A-Za-z0-9]{30,60}\b",
-    "sendgrid key": r"\bSG\.[\w-]{16,64}\.[\w-]{16,128}",
-    "json web token": r"\beyJ[\w-]{8,2000}\.eyJ[\w-]{8,4000}\.[\w-]{8,2000}",
-    "authorization": r"(?<=[Aa]uthorization: )(?:[Bb]earer|[Bb]asic|token) [\w.~+/=-]{16,4000}",
-    "password in an address": r"(?<=://)[\w.%+-]{1,100}:[^\s:/@\"'<>]{3,200}(?=@)",
+_PATTERNS: Mapping[str, tuple[tuple[str, ...], str]] = {
+    "private key": (
+        ("PRIVATE KEY",),
+        r"-----BEGIN [A-Z ]{0,30}PRIVATE KEY(?: BLOCK)?-----[^-]{0,20000}"
+        r"(?:-----END [A-Z ]{0,30}PRIVATE KEY(?: BLOCK)?-----)?",
+    ),
+    "anthropic key": (("sk-ant-",), r"\bsk-ant-[\w-]{20,200}"),
+    "openai key": (("sk-",), r"(?<![\w-])sk-(?:proj-|svcacct-|admin-)?[\w-]{20,200}"),
+    "github token": (
+        ("ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_"),
+        r"\b(?:gh[pousr]_[A-Za-z0-9]{30,255}|github_pat_\w{22,255})",
+    ),
+    "gitlab token": (("gl",), r"\bgl(?:pat|dt|rt|ptt|agent|soat)-[\w-]{20,64}"),
+    "aws key": (("AKIA", "ASIA", "ABIA", "ACCA"), r"\b(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16}\b"),
+    "google key": (
+        ("AIza", "ya29.", "GOCSPX-"),
+        r"\b(?:AIza[\w-]{35}|ya29\.[\w-]{20,500}|GOCSPX-[\w-]{20,64})",
+    ),
+    "slack token": (
+        ("xox", "hooks.slack"),
+        r"\bxox[abeoprs]-[\w-]{10,250}|\bhooks\.slack\.com/services/[\w/-]{20,100}",
+    ),
+    "stripe key": (("_live_", "_test_", "whsec_"), r"\b(?:[sr]k_(?:live|test)|whsec)_[A-Za-z0-9]{16,250}"),
+    "npm token": (("npm_",), r"\bnpm_[A-Za-z0-9]{36}\b"),
+    "pypi token": (("pypi-AgEI",), r"\bpypi-AgEI[\w-]{50,500}"),
+    "hugging face token": (("hf_",), r"\bhf_[A-Za-z0-9]{30,60}\b"),
+    "sendgrid key": (("SG.",), r"\bSG\.[\w-]{16,64}\.[\w-]{16,128}"),
+    "json web token": (("eyJ",), r"\beyJ[\w-]{8,2000}\.eyJ[\w-]{8,4000}\.[\w-]{8,2000}"),
+    "authorization": (
+        ("uthorization: ",),
+        r"(?<=[Aa]uthorization: )(?:[Bb]earer|[Bb]asic|token) [\w.~+/=-]{16,4000}",
+    ),
+    "password in an address": (("://",), r"(?<=://)[\w.%+-]{1,100}:[^\s:/@\"'<>]{3,200}(?=@)"),
 }
+"""By kind: what every such secret holds, so that most texts need no look at the pattern; and the pattern."""
 _ASSIGNED = re.compile(
     r"(?P<name>(?:pass(?:word|wd|phrase)|secret|api_?-?key|access_?-?key|auth_?-?token|access_?-?token|_token"
     r"|private_?-?key|credential)[\w-]{0,30}[\"']?\s{0,4}(?::|=|:=|=>)\s{0,4})"
@@ -38,6 +54,11 @@ _ASSIGNED = re.compile(
     re.IGNORECASE,
 )
 """A value given to something whose name says that it is secret."""
+_ASSIGNED_HINTS = ("pass", "secret", "key", "token", "credential")
+
+
+_REFERENCE = re.compile(r"\$\{|\{\{|%\(|\benv\b|\.env|redacted|^[.~]{0,2}/|/\S*\.|::|\w\.\w+\.\w")
+"""A value that says where a secret is kept, not what it is."""
 
 
 class Redactor(Protocol):
@@ -57,13 +78,19 @@ class PatternRedactor:
     """
 
     def __init__(self) -> None:
-        self._kinds = list(_PATTERNS)
-        self._known = re.compile("|".join(f"({pattern})" for pattern in _PATTERNS.values()))
+        self._known = [
+            (hints, re.compile(pattern), _replacement(kind)) for kind, (hints, pattern) in _PATTERNS.items()
+        ]
 
     def redact(self, text: str) -> tuple[str, int]:
-        text, known = self._known.subn(
-            lambda found: _replacement(self._kinds[(found.lastindex or 1) - 1]), text
-        )
+        known = 0
+        for hints, pattern, replacement in self._known:
+            if any(hint in text for hint in hints):
+                text, count = pattern.subn(replacement, text)
+                known += count
+        low = text.lower()
+        if not any(hint in low for hint in _ASSIGNED_HINTS):
+            return text, known
         assigned = 0
 
         def one(found: re.Match[str]) -> str:
@@ -85,9 +112,7 @@ def _secret(value: str) -> bool:
     """Whether a value may be a secret: no word, no number, no reference to where it is kept."""
     letters = any(char.isalpha() for char in value)
     digits = any(char.isdigit() for char in value)
-    return (
-        letters and digits and not re.search(r"\$\{|\{\{|%\(|\benv\b|\.env|redacted|/|::|\w\.\w+\.\w", value)
-    )
+    return letters and digits and _REFERENCE.search(value) is None
 
 
 class LibraryRedactor:

@@ -35,7 +35,7 @@ def without_secrets(scene: Scene, material: Material) -> Core[tuple[Material, in
     texts = list(
         dict.fromkeys(text for entry in material.entries for block in entry.blocks for text in _words(block))
     )
-    clean, _ = yield from redact(texts)
+    clean, _ = yield from redact(texts, to_ask=True)
     changed = {text: new for text, new in zip(texts, clean, strict=True) if text != new}
     if not changed:
         return material, 0

@@ -155,7 +155,11 @@ class _Session:
             return []
         self.asked.add(model)
         if self.plain is None:
-            self.plain = yield from self._material(writer.input.originals)
+            try:
+                self.plain = yield from self._material(writer.input.originals)
+            except EffectFailed as problem:
+                self.written.calls.append(ModelCall(model, self.purpose, problem=problem.reason))
+                return [Refused(problem.reason, str(problem), problem.excess_tokens)]
         failures: list[Refused] = []
         last = yield from self._attempt(self.plain, model, 0)
         if last is None:
