@@ -188,7 +188,6 @@ FAULTS: Mapping[str, str] = {
 
 NOT_YET: Mapping[str, str] = {
     "A9": "comes with the formats of OpenAI",
-    "G2": "comes with the redactor",
 }
 """Faults without a test, and why."""
 

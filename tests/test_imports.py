@@ -31,7 +31,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
         "jobs",
     ),
     ("ports",),
-    ("journal", "store", "files", "summarizers"),
+    ("journal", "store", "files", "summarizers", "redaction"),
     ("packs",),
     ("interpreter", "mending", "measuring", "running", "trial", "receipt"),
     ("stages",),
@@ -59,6 +59,7 @@ HEAVY = frozenset(
         "click",
         "jsonschema",
         "tokenizers",
+        "detect_secrets",
     }
 )
 """Loaded inside functions only; ``click`` is the commands' own."""

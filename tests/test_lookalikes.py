@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trimtab.templating import fence, skeleton
-from trimtab.templating.lookalikes import visible
+from trimtab.templating import fence
+from trimtab.templating.lookalikes import skeleton, visible
 
 
 @pytest.mark.parametrize(

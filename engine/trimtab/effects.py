@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import contextvars
 import threading
-from collections.abc import Awaitable, Callable, Generator, Mapping
+from collections.abc import Awaitable, Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias, TypeVar
 
@@ -171,7 +171,18 @@ class Pause:
     seconds: float
 
 
-Effect: TypeAlias = Ask | Put | Get | Read | Hook | Count | Wait | Pause
+@dataclass(frozen=True, slots=True)
+class Redact:
+    """Take secrets out of texts; the reply is the texts in the same order, and how many places that were.
+
+    ``to_ask``: they are for a summarizer; where there is none, that is said at once.
+    """
+
+    texts: tuple[str, ...]
+    to_ask: bool = False
+
+
+Effect: TypeAlias = Ask | Put | Get | Read | Hook | Count | Wait | Pause | Redact
 Core: TypeAlias = Generator[Effect, Any, T]
 """A generator of effects that returns a ``T``."""
 
@@ -264,6 +275,14 @@ def count(request: Request) -> Core[int]:
     """Tokens of a request. Raises EffectFailed."""
     tokens: int = yield Count(request)
     return tokens
+
+
+def redact(texts: Sequence[str], *, to_ask: bool = False) -> Core[tuple[tuple[str, ...], int]]:
+    """Texts without their secrets, and how many places that were. Raises EffectFailed: then none may be used."""
+    if not texts:
+        return (), 0
+    reply: tuple[tuple[str, ...], int] = yield Redact(tuple(texts), to_ask)
+    return reply
 
 
 def wait(job: str, timeout: float) -> Core[Any]:

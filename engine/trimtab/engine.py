@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,8 @@ from .packs.load import load
 from .packs.pack import Pack
 from .policy.scene import NUMBER_NAMES
 from .ports import HookPort, Ports
+from .redaction import Redactor
+from .redaction import make as make_redactor
 from .session import Session
 from .store import FolderStore, MemoryStore, Store
 from .summarizers.base import Summarizer
@@ -39,6 +42,7 @@ class Engine:
         files: Files | None = None,
         hooks: HookPort | None = None,
         counter: str | Counter = "estimate",
+        redactor: str | Redactor | None = "patterns",
         profile: Profile | None = None,
         thinking: str = "strip",
         strict: bool = False,
@@ -61,7 +65,13 @@ class Engine:
         self.thinking = thinking
         self.strict = strict
         self._store = store
-        self.ports = Ports(summarizer, store or MemoryStore(), files or NoFiles(), hooks)
+        self.ports = Ports(
+            summarizer,
+            store or MemoryStore(),
+            files or NoFiles(),
+            hooks,
+            redactor=make_redactor(redactor) if isinstance(redactor, str) else redactor,
+        )
 
     @classmethod
     def load(cls, pack: str | os.PathLike[str] | Pack = "claude-code", **keywords: Any) -> Engine:
@@ -96,5 +106,4 @@ class Engine:
         return twin
 
     def _with_store(self, store: Store) -> Engine:
-        ports = self.ports
-        return self.twin(self.pack, Ports(ports.summarizer, store, ports.files, ports.hooks, ports.count))
+        return self.twin(self.pack, replace(self.ports, store=store))

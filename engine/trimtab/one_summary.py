@@ -17,7 +17,6 @@ from .facts import Facts
 from .journal import MemoryJournal
 from .packs.pack import Pack
 from .policy.stage import Stage
-from .ports import Ports
 from .receipt import Receipt, StageReport
 from .records import Record
 from .session import Session
@@ -143,7 +142,7 @@ def summarize_once(
     """
     listener = Listener(engine.ports.summarizer)
     pack = replace(engine.pack, stages=(_alone(stage, model),))
-    ports = Ports(listener, ReadOnly(engine.ports.store), engine.ports.files, None, engine.ports.count)
+    ports = replace(engine.ports, summarizer=listener, store=ReadOnly(engine.ports.store), hooks=None)
     session = Session(engine.twin(pack, ports), MemoryJournal(list(records)))
     outcome = session.run(request, "manual", facts)
     [report] = outcome.receipt.stages

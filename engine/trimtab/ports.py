@@ -8,8 +8,23 @@ from dataclasses import dataclass, field
 from time import sleep
 from typing import Any
 
-from .effects import Ask, AskFailed, Count, Effect, Get, Hook, HookReply, Pause, Put, Read, Reply, Wait
+from .effects import (
+    Ask,
+    AskFailed,
+    Count,
+    Effect,
+    Get,
+    Hook,
+    HookReply,
+    Pause,
+    Put,
+    Read,
+    Redact,
+    Reply,
+    Wait,
+)
 from .files import Files, NoFiles
+from .redaction import Redactor, redact_all
 from .store import MemoryStore, Store
 from .summarizers.base import Summarizer
 
@@ -29,6 +44,7 @@ class Ports:
     files: Files = field(default_factory=NoFiles)
     hooks: HookPort | None = None
     count: Callable[[Any], int] | None = None
+    redactor: Redactor | None = None
 
     def perform(self, effect: Effect) -> Any:
         """Answer one effect. What a port raises is the stage's to handle."""
@@ -80,6 +96,10 @@ class Ports:
             return self.count(effect.request)
         if isinstance(effect, Pause):
             return sleep(effect.seconds)
+        if isinstance(effect, Redact):
+            if effect.to_ask:
+                self._summarizer()
+            return redact_all(self.redactor, effect.texts)
         assert isinstance(effect, Wait)
         return None
 

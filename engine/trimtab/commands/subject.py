@@ -32,6 +32,7 @@ class Wish:
     summarizer: str = "none"
     strict: bool = False
     roots: tuple[str, ...] = ()
+    redactor: str = "patterns"
     fallback_model: str | None = None
     """The session's model, where the file does not say."""
 
@@ -69,6 +70,13 @@ _OPTIONS: Mapping[str, Callable[[Any], Any]] = {
         default="none",
         show_default=True,
         help="none, anthropic, openai:MODEL@URL, command:PROGRAM… or canned:FILE.",
+    ),
+    "redactor": click.option(
+        "--redactor",
+        metavar="WHO",
+        default="patterns",
+        show_default=True,
+        help="Takes secrets out of what a summarizer gets and gives: patterns, detect-secrets or none.",
     ),
     "folder": click.option(
         "--dir", "folder", metavar="DIR", help="Session directory: journal and store. Default: in memory."
@@ -134,6 +142,7 @@ def prepare(wish: Wish, step: Callable[[str], None]) -> Subject:
     from ..facts import Facts, ManualRequest, moment
     from ..files import NoFiles, RootedFiles
     from ..readers import facts_of, read
+    from ..redaction import make as make_redactor
     from ..store import FolderStore
     from ..summarizers import parse
     from .values import Values, added, load_pack, settings_of, wrong
@@ -149,6 +158,10 @@ def prepare(wish: Wish, step: Callable[[str], None]) -> Subject:
         summarizer = parse(wish.summarizer)
     except (ValueError, OSError) as error:
         raise wrong(str(error), "--summarizer") from None
+    try:
+        redactor = make_redactor(wish.redactor)
+    except ValueError as error:
+        raise wrong(str(error), "--redactor") from None
     for root in wish.roots:
         if not root.strip() or not Path(root).is_dir():
             raise wrong(f"there is no folder '{root}'", "--files")
@@ -171,6 +184,7 @@ def prepare(wish: Wish, step: Callable[[str], None]) -> Subject:
         summarizer=summarizer,
         store=FolderStore(wish.folder) if wish.folder is not None else None,
         files=RootedFiles(wish.roots) if wish.roots else NoFiles(),
+        redactor=redactor,
         strict=wish.strict,
     )
     told = facts_of(recording)

@@ -20,7 +20,7 @@ VARIANTS = "whole, from:ID or up-to:ID"
 
 @click.command("summarize", short_help="Write one summary, and commit nothing.")
 @subject_options(
-    "pack", "values", "now", "summarizer", "folder", "history", "roots", json="All of it as JSON."
+    "pack", "values", "now", "summarizer", "redactor", "folder", "history", "roots", json="All of it as JSON."
 )
 @click.option(
     "--model", "-m", metavar="MODEL", help="The model that writes. Default: those the stage names, in order."

@@ -32,14 +32,16 @@ BARE = frozenset(_BARE.split())
 LONGEST_NAME = 120
 LONGEST_PATH = 300
 
-# A run of characters paths are written with; bounded, so that what is done with one stays linear in the text.
-_RUN = re.compile(r"[\w@+.~/\\-]{3,512}")
+_ENDING = re.compile(r"\.([A-Za-z][A-Za-z0-9]{0,11})(?![A-Za-z0-9_])(?![.-][A-Za-z0-9_])")
+"""The end of a name: found first, because most of a text has none."""
+_LEFT = re.compile(r"[\w@+.~/\\-]*")
+"""What paths are written with; matched backwards from an ending, and no further than the longest path."""
+_BARE_NAME = re.compile(rf"(?:{'|'.join(sorted(BARE))})\b(?![.-]\w)")
 _UNSPACED = re.compile(
     "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"
     "\uff66-\uff9f\U00020000-\U0003134f]+"
 )
 """Scripts that are written without spaces, or whose endings stick to foreign words: a name may begin or end there."""
-_ENDING = re.compile(r"[A-Za-z][A-Za-z0-9]{0,11}")
 
 
 def paths_in(text: str) -> Iterator[str]:
@@ -48,16 +50,53 @@ def paths_in(text: str) -> Iterator[str]:
     A name counts by its ending (``ENDINGS``), as a file known without one, as a dot file, or with any short ending
     behind a directory. Hosts of addresses, calls (``res.json()``), sentences' ends and version numbers are none.
     """
-    for run in _RUN.finditer(text):
-        if "." not in run[0] and name_of(run[0]) not in BARE:
+    behind = 0
+    for found in _ENDING.finditer(text):
+        start, end = found.span()
+        ending = found[1]
+        known = ending.lower() in ENDINGS
+        if not known and not (ending.islower() and "/" in text[max(0, start - LONGEST_PATH) : start]):
             continue
-        if text.startswith("://", run.end()) or text.startswith("(", run.end()):
-            continue
-        address = run[0].startswith("//") and text.startswith(":", run.start() - 1)
-        for piece in _pieces(run[0]):
-            path = piece.rstrip(".-+~\\/")
-            if 2 < len(path) <= LONGEST_PATH and _is_file(path, address):
+        path = _run(text, start, end, behind)
+        if path is not None and (known or _behind_a_directory(path, ending)):
+            behind = end
+            yield path
+    for found in _BARE_NAME.finditer(text):
+        start, end = found.span()
+        # Looked at behind the match: in front of the names it would be looked at everywhere.
+        if not start or not (text[start - 1].isalnum() or text[start - 1] in "_.-"):
+            path = _run(text, start, end, 0)
+            if path is not None:
                 yield path
+
+
+def _run(text: str, start: int, end: int, behind: int) -> str | None:
+    """The path that has its ending at ``start`` to ``end``; None if it is the host of an address, a call, or no name.
+
+    In prose without spaces it begins ``behind`` the path before.
+    """
+    if text.startswith(("(", "://"), end):
+        return None
+    left = _LEFT.match(text[max(0, start - LONGEST_PATH) : start][::-1])
+    assert left is not None
+    begin = start - left.end()
+    path = text[begin:end]
+    if path.startswith("//") and text.startswith(":", begin - 1) and path.count("/") == 2:
+        return None
+    if not path.isascii():
+        *_, path = _pieces(text[max(begin, behind) : end])
+    name = name_of(path)
+    stem = name[: name.rfind(".")] if "." in name else name
+    named = any(char.isalnum() or char == "_" for char in stem) or path != name
+    return path if named and name and len(name) <= LONGEST_NAME and len(path) > 2 else None
+
+
+def _behind_a_directory(path: str, ending: str) -> bool:
+    """Whether a name with an ending nobody knows, or none but a dot in front, is still a file's."""
+    name = name_of(path)
+    if name == f".{ending}":
+        return len(ending) > 2 and path != name
+    return "/" in path.strip("/") and len(ending) <= 6 and not path.startswith("//")
 
 
 def name_of(path: str) -> str:
@@ -82,26 +121,6 @@ def _pieces(run: str) -> Iterator[str]:
             start = found.end()
     if start < len(run):
         yield run[start:]
-
-
-def _is_file(path: str, address: bool) -> bool:
-    name = name_of(path)
-    if len(name) > LONGEST_NAME or not name:
-        return False
-    if address and "/" not in path[2:]:
-        return False
-    if name in BARE:
-        return True
-    stem, dot, ending = name.rpartition(".")
-    if not dot:
-        return False
-    if not stem:
-        return len(ending) > 2 and _ENDING.fullmatch(ending) is not None and ending.islower() and path != name
-    if _ENDING.fullmatch(ending) is None or not any(char.isalnum() or char == "_" for char in stem):
-        return False
-    if ending.lower() in ENDINGS:
-        return True
-    return "/" in path.strip("/") and ending.islower() and len(ending) <= 6 and not address
 
 
 def mentioned(messages: Iterable[tuple[int, Iterable[str]]], known: Iterable[str] = ()) -> list[Record]:

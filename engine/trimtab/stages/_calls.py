@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from ..effects import Core, EffectFailed, Question, Reply
@@ -10,14 +11,15 @@ from ..tokens.costs import cost_of
 from ._checks import Judge, checks
 from ._expects import Expects, Refused
 from ._patience import asked, failed_call
+from ._redact import clean_question, clean_text
 
 
 @dataclass(frozen=True, slots=True)
 class Caller:
     """Asks with so many ``retries`` after passing failures; ``calls`` gathers what came of each try.
 
-    ``declared``: tokens the stage declares for an answer, for a dry run; ``estimate``: what the request is taken to
-    have.
+    ``declared``: tokens the stage declares for an answer, for a dry run; ``redacted`` is told of places in what was
+    given and in the text; ``estimate``: what the request is taken to have.
     """
 
     expects: Expects
@@ -25,6 +27,7 @@ class Caller:
     retries: float
     declared: int | None
     calls: list[ModelCall]
+    redacted: Callable[..., None]
     estimate: float | None = None
 
     def text(
@@ -32,15 +35,21 @@ class Caller:
     ) -> Core[str | Refused]:
         """The accepted text of at most so many tokens, or why there is none. Raises NoValue.
 
-        After a tool call the question is put once more, with tools forbidden: to forbid them at once would cost the
-        cache.
+        No secret goes there or comes back. After a tool call the question is put once more, with tools forbidden: to
+        forbid them at once would cost the cache.
         """
+        question, places = yield from clean_question(question)
+        self.redacted(given=places)
         judged = yield from self._once(question, model, purpose, rung, room)
         called = isinstance(judged, Refused) and judged.reason == "tool_call"
-        if not called or question.request is None or not question.request.tools or self.retries < 1:
+        if called and question.request is not None and question.request.tools and self.retries >= 1:
+            again = yield from self._once(replace(question, forbids_tools=True), model, purpose, rung, room)
+            judged = judged if isinstance(again, Refused) else again
+        if isinstance(judged, Refused):
             return judged
-        again = yield from self._once(replace(question, forbids_tools=True), model, purpose, rung, room)
-        return judged if isinstance(again, Refused) else again
+        text, places = yield from clean_text(judged)
+        self.redacted(text=places)
+        return text
 
     def _once(
         self, question: Question, model: str, purpose: str, rung: int, room: float

@@ -19,6 +19,7 @@ from ..templating import Text, fence, mark
 from ..tokens.costs import cost_of
 from ._models import models_of
 from ._patience import RETRIES, asked, failed_call
+from ._redact import clean_question, clean_text
 from ._variables import variables
 
 STOPPED = frozenset({"end_turn", "stop_sequence"})
@@ -88,7 +89,9 @@ class Digest:
         calls: list[ModelCall] = []
         for model in models_of(self.models, scene):
             output = None if most is None else int(most)
-            question = Question(prompt, model, max_output=output, timeout=timeout)
+            question, _ = yield from clean_question(
+                Question(prompt, model, max_output=output, timeout=timeout)
+            )
 
             def keep(problem: EffectFailed, seconds: float | None, model: str = model) -> None:
                 calls.append(failed_call(model, "digest", problem, seconds))
@@ -101,7 +104,8 @@ class Digest:
             name, cost = reply.model or model, cost_of(reply.usage, model)
             calls.append(ModelCall(name, "digest", reply.usage, reply.assumed, why, cost=cost))
             if why is None:
-                return reply.text.strip(), calls
+                clean, _ = yield from clean_text(reply.text.strip())
+                return clean, calls
         return None, calls
 
 

@@ -26,11 +26,11 @@ _THINKING = re.compile(r"\s*<(think|thinking|thought|reasoning)\s*>", re.IGNOREC
 _FENCE = re.compile(r"^[ \t]*</?data-[0-9a-f]{12}>[ \t]*\n?", re.MULTILINE)
 """A line of our fences that a model has copied."""
 _ERROR = re.compile(
-    r"\s*(?:```\w*\s*)?(?:\{\s*\"(?:type\"\s*:\s*\"error\"|error\"\s*:)"
+    r"\s*(?:```\w*\s*)?(?:\{\s*\"(?:type\"\s*:\s*\"error\"|error\"\s*:)|<!DOCTYPE html|<html\b"
     r"|(?:API |Server )?Error(?: code)?:?\s*\(?[45]\d\d\b|HTTP(?:/\d(?:\.\d)?)?:? [45]\d\d\b"
-    r"|[45]\d\d [A-Z][a-z]+|<!DOCTYPE html|<html\b"
-    r"|(?:Request timed out|Connection (?:error|refused|reset)|Internal server error|Bad gateway"
-    r"|Service unavailable|Too many requests|Rate limit(?:ed| exceeded)|Overloaded)\b)",
+    r"|(?:[45]\d\d )?(?:Request timed out|Connection (?:error|refused|reset)|Internal server error"
+    r"|Bad (?:gateway|request)|Service unavailable|Too many requests|Rate limit(?:ed| exceeded)|Overloaded"
+    r"|Unauthorized|Forbidden)\b)",
     re.IGNORECASE,
 )
 """What an answer begins with that is the error of a server or a client on its way."""
@@ -41,7 +41,7 @@ _REFUSAL = re.compile(
     re.IGNORECASE,
 )
 """How models decline in English; one that says so in its stop reason is recognised in any language."""
-LONGEST_ERROR = 2000
+LONGEST_ERROR = 400
 """Characters: a longer text that begins like this tells of an error or a refusal."""
 SHOWN_CHARS = 80
 """Characters of an invented path or quote that are shown."""

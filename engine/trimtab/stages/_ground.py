@@ -90,7 +90,7 @@ class Ground:
         # A few tokens stay for what the wrapper puts around it.
         tokens = min(budget.get("tokens", math.inf), given.room - before - 5)
         chars = min(budget.get("chars", math.inf), budget.get("share", math.inf) * len(text))
-        work = _Work(self, text, scene, given, budget)
+        work = _Grounding(self, text, scene, given, budget)
         room = min(chars, tokens * CHARS_A_TOKEN)
         for _ in range(STEPS):
             if room <= 0:
@@ -102,7 +102,7 @@ class Ground:
         return Grounded(text)
 
 
-class _Work:
+class _Grounding:
     """One text being grounded; what does not depend on the room is worked out once."""
 
     def __init__(
@@ -144,7 +144,8 @@ class _Work:
         """Everything in about so many characters: each section and fact an equal part, what one needs less is for
         the others.
         """
-        room -= len(self.note)
+        note = self.note if len(self.note) <= room else ""
+        room -= len(note)
         bodies = [len(_body(pieces, 10**9, self._cut)[0]) for _, _, pieces, _ in self.sections]
         wants = [body - old for body, (_, _, _, old) in zip(bodies, self.sections, strict=True)]
         room += sum(-want for want in wants if want < 0)
@@ -161,7 +162,7 @@ class _Work:
             self.sections, wants, parts[: len(wants)], strict=True
         ):
             chars = 10**9 if want <= 0 else old + part
-            body, shown = _body(pieces[: int(min(left, len(pieces)))], chars, self._cut)
+            body, shown = _body(_ends(pieces, left), chars, self._cut)
             if shown:
                 left -= len(shown)
                 take(fact, shown)
@@ -174,8 +175,8 @@ class _Work:
                 left -= len(shown)
                 take(fact, shown)
                 text = text.rstrip() + block
-        if self.note and room >= 0:
-            text = text.rstrip() + self.note
+        if note:
+            text = text.rstrip() + note
         return Grounded(text, added, tuple(quoted))
 
     def _cut(self, text: str, chars: int) -> str:
@@ -197,11 +198,21 @@ def _note(text: str, source: Source) -> str:
     values = exact_values(text)
     if not values:
         return ""
-    unknown = [value for value in values if not source.has_value(value)]
-    return f"\n\n{EXACT}" + (f" Not found in the conversation: {', '.join(unknown)}." if unknown else "")
+    unknown = ", ".join([value for value in values if not source.has_value(value)])
+    if len(unknown) > LINE_CHARS:
+        unknown = unknown[:LINE_CHARS].rpartition(", ")[0] + " and others"
+    return f"\n\n{EXACT}" + (f" Not found in the conversation: {unknown}." if unknown else "")
 
 
 Cut = Callable[[str, int], str]
+
+
+def _ends(pieces: Sequence[Piece], most: float) -> Sequence[Piece]:
+    """At most so many: the first, and the newest."""
+    if len(pieces) <= most:
+        return pieces
+    newest = max(0, int(most) - 1)
+    return [*pieces[: int(min(most, 1))], *pieces[len(pieces) - newest :]]
 
 
 def _body(pieces: Sequence[Piece], chars: int, shorten: Cut) -> tuple[str, list[Piece]]:

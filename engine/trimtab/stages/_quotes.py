@@ -96,11 +96,12 @@ def told_before(previous: str, title: str, known: Sequence[str], pieces: Sequenc
 
     Only a line that is nothing but a heading opens the section: a quoted one may be anybody's.
     """
-    spot = section(previous, title, known, strict=True) if previous else None
-    if spot is None:
-        return []
     have = " ".join([_words(piece.text) for piece in pieces])
-    new = [block for block in _blocks(previous[spot[1] : spot[2]]) if not _within(block, have)]
+    new: list[str] = []
+    # Several summaries in a row are one text here.
+    while (spot := section(previous, title, known, strict=True)) is not None:
+        new += [block for block in _blocks(previous[spot[1] : spot[2]]) if not _within(block, have)]
+        previous = previous[spot[2] :]
     return [Piece("\n".join(new), "summary")] if new else []
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from ..conversation.items import Block
 from ..conversation.view import is_media
-from ..templating import skeleton
+from ..templating import without_labels
 from ._material import Entry, media_name
 
 _LABEL = re.compile(
@@ -19,9 +19,6 @@ _LABEL = re.compile(
     r"|result|error)\b[^\]]*\]\s*$"
 )
 """A line that could pass for one of our labels, as it looks."""
-LOOKED_AT = 2000
-"""Characters of a line that are looked at; a label is far shorter, whatever unseen characters it is padded with."""
-
 LABELS: Mapping[str, str] = {
     "user": "user",
     "command": "command of the user",
@@ -47,18 +44,11 @@ def transcript(entries: Sequence[Entry]) -> str:
         for own, text in _parts(entry, names):
             if not text.strip():
                 continue
-            escaped = _escaped(text.strip("\n"))
+            escaped = without_labels(text.strip("\n"), _LABEL)
             # Texts of one speaker in a row need one label only.
             parts.append(escaped if own == label and own in LABELS.values() else f"[{own}]\n{escaped}")
             label = own
     return "\n\n".join(parts)
-
-
-def _escaped(text: str) -> str:
-    """The text with a stroke before each line that looks like a label; every kind of line break becomes a plain one."""
-    return "\n".join(
-        ["\\" + line if _LABEL.match(skeleton(line[:LOOKED_AT])) else line for line in text.splitlines()]
-    )
 
 
 def _parts(entry: Entry, names: dict[str, str]) -> Iterator[tuple[str, str]]:

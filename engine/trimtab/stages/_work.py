@@ -30,10 +30,14 @@ from ._known import pending_text, read_fact
 from ._material import gather
 from ._previous import previous_text, written
 from ._range import Range, has_tail, last_user, leading, open_round, pieces
+from ._redact import clean_text
 from ._source import Source, source_of
 from ._transcript import transcript
 from ._variables import variables
 from ._writer import Task, Writer, Written
+
+ADDED = frozenset({"unsent", "results_left_out", "input_tokens", "redacted_given", "redacted_text"})
+"""Remarks of several texts that add up."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,6 +197,10 @@ class Work:
                 if grounded.added:
                     self.remarks["grounded"] = dict(grounded.added)
                     self.remarks["quoted"] = list(grounded.quoted)
+            # What was put back is the conversation's own words.
+            text, places = yield from clean_text(text)
+            if places:
+                self._remember({"redacted_text": places})
         made = _Made(place, composer.compose(text, None, block), text=text)
         if stage.store is not None:
             path = yield from self._store(stage.store, made)
@@ -262,7 +270,7 @@ class Work:
             before = self.remarks.get(name)
             if isinstance(value, list) and isinstance(before, list):
                 self.remarks[name] = [*before, *value]
-            elif name in ("unsent", "results_left_out", "input_tokens") and isinstance(before, int):
+            elif name in ADDED and isinstance(before, int):
                 self.remarks[name] = before + value
             else:
                 self.remarks[name] = value

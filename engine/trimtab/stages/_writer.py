@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..effects import Core, Question, Reply
+from ..effects import Core, EffectFailed, Question, Reply
 from ..policy.expressions import Quantity
 from ..policy.maker import Maker
 from ..policy.proposal import ModelCall
@@ -20,9 +20,10 @@ from ._expects import Expects, Refused
 from ._input import Input, Sheet, excess, factor_of, sheet, tokens_each
 from ._ladder import Rung
 from ._left_out import LeftOut, left_out
-from ._material import Material, gather
+from ._material import Material, gather, paired
 from ._models import models_of
 from ._patience import RETRIES
+from ._redact import clean_text, without_secrets
 from ._source import Source, source_of
 from ._variables import variables
 
@@ -60,6 +61,12 @@ class Written:
     failure: Refused | None = None
     calls: list[ModelCall] = field(default_factory=list)
     remarks: dict[str, Any] = field(default_factory=dict)
+
+    def redacted(self, *, given: int = 0, text: int = 0) -> None:
+        """Count the places where secrets were: in what the writer was given, and in its text."""
+        for name, places in (("redacted_given", given), ("redacted_text", text)):
+            if places:
+                self.remarks[name] = self.remarks.get(name, 0) + places
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,7 +160,13 @@ class _Session:
             return []
         self.asked.add(model)
         if self.plain is None:
-            self.plain = self._material(writer.input.originals)
+            try:
+                self.plain = yield from self._material(writer.input.originals)
+            except EffectFailed as problem:
+                self.written.calls.append(
+                    ModelCall(model, self.purpose, problem=problem.reason, message=str(problem))
+                )
+                return [Refused(problem.reason, str(problem), problem.excess_tokens)]
         failures: list[Refused] = []
         last = yield from self._attempt(self.plain, model, 0)
         if last is None:
@@ -164,7 +177,7 @@ class _Session:
                 continue
             material = self.plain
             if rung.shortened and writer.input.originals:
-                material = self._material(False)
+                material = yield from self._material(False)
             elif rung.only_back:
                 continue
             for _ in range(rung.repeats(scene)):
@@ -188,9 +201,12 @@ class _Session:
             return factor_of(self.scene, model)
         return tokens_each(self.scene, material, model)
 
-    def _material(self, originals: bool) -> Material:
+    def _material(self, originals: bool) -> Core[Material]:
         task = self.task
-        return self.writer.input.material(self.scene, task.start, task.stop, originals=originals)
+        plain = self.writer.input.material(self.scene, task.start, task.stop, originals=originals)
+        clean, places = yield from without_secrets(self.scene, plain)
+        self.written.redacted(given=places)
+        return paired(self.scene, clean) if clean is not plain else plain
 
     def _source(self) -> Source:
         """All that a text could be made from: the plain input, whatever a rung leaves out, and the prompt's words."""
@@ -233,7 +249,15 @@ class _Session:
 
     def _caller(self, tokens: float | None = None) -> Caller:
         retries = RETRIES if self.writer.retries is None else self.writer.retries.value(self.scene.name)
-        return Caller(self.writer.expects, self._judge, retries, self._declared(), self.written.calls, tokens)
+        return Caller(
+            self.writer.expects,
+            self._judge,
+            retries,
+            self._declared(),
+            self.written.calls,
+            self.written.redacted,
+            tokens,
+        )
 
     def _judge(self, expects: Expects, reply: Reply, room: float) -> str | Refused:
         return expects.judge(reply, self.scene, room, self._source(), self.task.users)
@@ -273,6 +297,8 @@ class _Session:
             judged = Refused("unavailable", "the summarizer does not know the API's own compaction")
         elif not reply.assumed and reply.block is None:
             judged = Refused("empty", "the API could not compact the conversation")
+        elif (yield from clean_text(reply.text))[1]:
+            judged = Refused("invalid", "the API's own compaction quotes a secret, and cannot be changed")
         written.calls.append(answered_call(reply, model, self.purpose, judged))
         if isinstance(judged, Refused):
             return judged

@@ -12,7 +12,7 @@ from typing import Any, Protocol
 from ..conversation.items import blocks_of
 from ..conversation.request import Message, Request
 from ..effects import AskFailed, Question, Reply
-from ..templating import fence, mark, skeleton
+from ..templating import fence, mark, without_labels
 
 __all__ = [
     "AskFailed",
@@ -28,8 +28,6 @@ __all__ = [
 _LONE = re.compile("[\ud800-\udfff]")
 _LABEL = re.compile(r"\s*(?:system|user|assistant|result of)\b.*:\s*$")
 """A line that could pass for one of our labels, as it looks."""
-LOOKED_AT = 2000
-"""Characters of a line that are looked at; a label is far shorter."""
 
 
 class Summarizer(Protocol):
@@ -85,22 +83,15 @@ def plain_text(question: Question) -> str:
 def _transcript(request: Request) -> str:
     lines: list[str] = []
     if request.system:
-        lines.append(f"System:\n{_escaped(_inner(request.system))}")
+        lines.append(f"System:\n{without_labels(_inner(request.system), _LABEL)}")
     names: dict[str, str] = {}
     for message in request.messages:
         role = str(message.get("role", "user")).capitalize()
         for block in blocks_of(message):
             label, text = _block(role, block, names)
             if text.strip():
-                lines.append(f"{label}:\n{_escaped(text)}")
+                lines.append(f"{label}:\n{without_labels(text, _LABEL)}")
     return "\n\n".join(lines)
-
-
-def _escaped(text: str) -> str:
-    """The text with a stroke before each line that looks like a label; every kind of line break becomes a plain one."""
-    return "\n".join(
-        ["\\" + line if _LABEL.match(skeleton(line[:LOOKED_AT])) else line for line in text.splitlines()]
-    )
 
 
 def _block(role: str, block: Message, names: dict[str, str]) -> tuple[str, str]:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from .fencing import fence, mark
-from .lookalikes import skeleton
+from .fencing import fence, mark, without_labels
 from .problem import TemplateProblem
 from .renderer import Renderer, Text
 from .sharing import shares
 
-__all__ = ["Renderer", "TemplateProblem", "Text", "fence", "mark", "shares", "skeleton"]
+__all__ = ["Renderer", "TemplateProblem", "Text", "fence", "mark", "shares", "without_labels"]

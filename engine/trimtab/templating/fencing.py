@@ -14,6 +14,9 @@ LOOKED_AT = 64
 as none.
 """
 
+LINE_LOOKED_AT = 2000
+"""Characters of a line that are looked at; a label is far shorter, whatever unseen characters it is padded with."""
+
 
 def mark(texts: Iterable[str]) -> str:
     """12 hexadecimal digits that depend on everything that will be fenced: the same text, the same mark."""
@@ -41,6 +44,13 @@ def within(text: str, tag: str) -> str:
 def without_tag(text: str, tag: str) -> str:
     """``text`` with whatever opens or closes ``<tag>``, or looks as if it did, escaped."""
     return _escaped(text, tag, re.compile(rf"<[\s/]*{re.escape(tag)}\b"))
+
+
+def without_labels(text: str, label: re.Pattern[str]) -> str:
+    """``text`` with a stroke before each line that looks like a label; every kind of line break becomes a plain one."""
+    return "\n".join(
+        ["\\" + line if label.match(skeleton(line[:LINE_LOOKED_AT])) else line for line in text.splitlines()]
+    )
 
 
 def _escaped(text: str, name: str, tag: re.Pattern[str]) -> str:
