@@ -210,7 +210,8 @@ def row_tests() -> dict[str, dict[str, Path]]:
 
 def fault_tests() -> dict[str, dict[str, Path]]:
     """By fault, the tests that begin with its name; one without a number has a file of its own."""
-    reports = functions(sorted((TESTS / "faults").glob("test_*.py")))
+    folders = (TESTS / "faults", TESTS / "wire")
+    reports = functions(sorted(path for folder in folders for path in folder.glob("test_*.py")))
     every = {**reports, **functions(sorted((TESTS / "validity").glob("test_*.py")))}
     return {
         fault: _named(every if fault[-1].isdigit() else reports, f"test_{fault.lower()}_") for fault in FAULTS

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -13,7 +14,7 @@ from trimtab.conversation.fold import ItemBuilder, Overlay, fold
 from trimtab.conversation.items import Item, ItemMaker, blocks_of
 from trimtab.conversation.request import Info, Message, Request
 from trimtab.conversation.view import View
-from trimtab.effects import Ask, AskFailed, Effect, Get, Hook, Put, Read, Reply, drive
+from trimtab.effects import Ask, AskFailed, Effect, Get, Hook, Pause, Put, Read, Redact, Reply, drive
 from trimtab.facts import FactBook, Facts, fact_rules
 from trimtab.matching import Categories, pattern
 from trimtab.policy.conditions import Condition, condition
@@ -28,6 +29,7 @@ from trimtab.policy.scene import Policy, Scene, UsageThen
 from trimtab.policy.selection import Selector, candidates, selector
 from trimtab.policy.stage import DEFAULT_EVENTS, Stage
 from trimtab.records import RunRecord
+from trimtab.redaction import Redactor, redact_all
 from trimtab.stages import KINDS
 from trimtab.store import MemoryStore
 from trimtab.templating import Renderer, Text
@@ -79,6 +81,11 @@ class Making:
         self.problems.append((where, message, code))
 
 
+def unfenced(text: str) -> str:
+    """A prompt without the lines of its fences."""
+    return re.sub(r"\n?</?data-[0-9a-f]{12}>\n?", "", text)
+
+
 def stage_of(raw: Mapping[str, Any], renderer: Renderer | None = None) -> Stage:
     """A stage from its raw keys, as a pack would build it; ``id`` may be left out."""
     raw = {"id": "stage", **raw}
@@ -116,10 +123,12 @@ class Ports:
     hooks: dict[str, Any] = field(default_factory=dict)
     store: MemoryStore = field(default_factory=MemoryStore)
     store_fails: bool = False
+    redactor: Redactor | None = None
     effects: list[Effect] = field(default_factory=list)
 
     def perform(self, effect: Effect) -> Any:
-        self.effects.append(effect)
+        if not isinstance(effect, Redact):
+            self.effects.append(effect)
         if isinstance(effect, Put):
             if self.store_fails:
                 raise OSError(28, "no space left on device")
@@ -129,8 +138,12 @@ class Ports:
         if isinstance(effect, Read):
             text = self.files.get(effect.path)
             return None if text is None else text.encode()[: effect.limit].decode("utf-8", "ignore")
+        if isinstance(effect, Redact):
+            return redact_all(self.redactor, effect.texts)
         if isinstance(effect, Hook):
             return self.hooks.get(effect.moment)
+        if isinstance(effect, Pause):
+            return None
         if isinstance(effect, Ask):
             if not self.answers:
                 raise AskFailed("unavailable", "there is no model here")

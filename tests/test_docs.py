@@ -11,11 +11,13 @@ from types import ModuleType
 from typing import Any
 
 import pytest
+from tests.session.packs import pack_of
 
 from trimtab.commands import invoke
 from trimtab.data import data_root
 from trimtab.outputs.testing import failure_text
 from trimtab.packs.load import check_text, load
+from trimtab.summarizers import parse
 from trimtab.testing.suite import chosen_by, plan, run_plan
 
 ROOT = data_root()
@@ -169,3 +171,17 @@ def test_the_ci_script_takes_the_test_command_from_the_readme() -> None:
         check=True,
     )
     assert found.stdout.strip() == blocks("sh")[1].strip()
+
+
+def test_what_the_page_about_summarizers_shows_can_be_written_in_a_pack() -> None:
+    page = (ROOT / "docs" / "summarizers.md").read_text("utf-8")
+    found = re.search(r"^```yaml\nladder:\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
+    assert found is not None
+    rungs = "".join(f"      {line}\n" for line in found[1].splitlines())
+    text = (
+        "format: 1\nname: page\nversion: 1.0.0\nstages:\n  - id: sum-up\n    kind: summarize\n"
+        f"    prompt: summary/nine-sections.md.j2\n    keep: {{newest: {{turns: 1}}}}\n    ladder:\n{rungs}"
+    )
+    assert pack_of(text).stage("sum-up") is not None
+    for name in re.findall(r"^\| `(none|anthropic|openai:[^`]+)` \|", page, re.MULTILINE):
+        parse(name.replace("MODEL@URL", "small@http://localhost:8080/v1"))

@@ -202,8 +202,8 @@ def test_user_messages_are_the_words_of_genuine_users_only() -> None:
     made.extend([MAKER.make(n, user(text), origin)[0] for n, (text, origin) in enumerate(texts, 1)])
     made.extend(items([result("not the user's")], start=9))
     assert made.records("user_messages") == [
-        {"text": "fix it", "serial": 1},
-        {"text": "/review", "serial": 3},
+        {"text": "fix it", "origin": "user", "serial": 1},
+        {"text": "/review", "origin": "command", "serial": 3},
     ]
 
 

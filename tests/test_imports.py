@@ -16,6 +16,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("commands", "outputs"),
     ("testing",),
     ("readers",),
+    ("one_summary",),
     ("engine",),
     (
         "session",
@@ -35,7 +36,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
         "jobs",
     ),
     ("ports",),
-    ("journal", "store", "files", "summarizers"),
+    ("journal", "store", "files", "summarizers", "redaction"),
     ("packs",),
     ("interpreter", "mending", "measuring", "running", "trial", "receipt"),
     ("stages",),
@@ -51,7 +52,20 @@ LAYERS: tuple[tuple[str, ...], ...] = (
 """From top to bottom; a module may import its own line and those below. ``trimtab`` itself stands apart."""
 
 HEAVY = frozenset(
-    {"anthropic", "tiktoken", "toktok", "toktok_rs", "rich", "click", "jsonschema", "tokenizers"}
+    {
+        "anthropic",
+        "genai_prices",
+        "httpx2",
+        "openai",
+        "tiktoken",
+        "toktok",
+        "toktok_rs",
+        "rich",
+        "click",
+        "jsonschema",
+        "tokenizers",
+        "detect_secrets",
+    }
 )
 """Loaded inside functions only; ``click`` is the commands' own."""
 

@@ -303,12 +303,33 @@ def test_the_filters_do_what_they_say() -> None:
         assert render(source, variables) == expected, source
 
 
-def test_newest_keeps_the_first_and_the_newest_within_its_budget() -> None:
+def test_spread_clips_long_texts_before_it_leaves_any_out() -> None:
+    source = "{% for m in r|spread('text', 60, 20) %}[{{ m.text|default(m.left_out) }}]{% endfor %}"
+    whole = [{"text": str(number) * 10} for number in range(6)]
+    assert render(source, {"r": whole}) == "".join(f"[{one['text']}]" for one in whole)
+    long = [{"text": "a" * 10}, {"text": "b" * 400}, {"text": "c" * 10}]
+    shown = render(source, {"r": long})
+    assert shown.startswith("[aaaaaaaaaa][bbbbbbbbbbbbbbbbbbbb\n[… 360 characters left out …]\nbbbb")
+    assert shown.endswith("b][cccccccccc]")
+
+
+def test_spread_leaves_out_the_middle_where_too_little_of_each_would_remain() -> None:
     records = [{"text": str(number) * 10} for number in range(8)]
-    source = "{% for m in r|newest('text', 30, 100) %}{{ m.text|default(m.left_out) }} {% endfor %}"
+    source = "{% for m in r|spread('text', 30, 10) %}{{ m.text|default(m.left_out) }} {% endfor %}"
     assert render(source, {"r": records}) == "0000000000 5 6666666666 7777777777 "
     assert render(source, {"r": records[:2]}) == "0000000000 1111111111 "
     assert render(source, {"r": []}) == ""
+
+
+def test_fitting_takes_as_many_of_the_first_as_there_is_room_for() -> None:
+    files = {"f": [{"path": "a/one.py"}, {"path": "b/two.py"}, {"path": "c/three.py"}]}
+    assert render("{{ f|fitting(20, 'path')|map('path')|join(' ') }}", files) == "a/one.py b/two.py"
+    assert render("{{ f|fitting(19, 'path')|map('path')|join(' ') }}", files) == "a/one.py"
+    assert render("{{ f|map('path')|names|fitting(9, extra=0)|join(' ') }}", files) == "one.py"
+
+
+def test_names_are_the_last_parts_of_paths() -> None:
+    assert render("{{ p|names|join(' ') }}", {"p": ["/a/b.py", "c\\d.py", "e/", "f"]}) == "b.py d.py e f"
 
 
 def test_blocks_leave_no_empty_lines_and_files_end_without_a_line_break(tmp_path: Path) -> None:

@@ -12,12 +12,15 @@ from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
 from .conversation.digest import digest
-from .conversation.items import RESULT, Item, blocks_of
+from .conversation.items import RESULT, SERVER, Item, blocks_of
 from .conversation.request import Message, Request
 from .validity.base import Limits, leading_system
 
 CONTEXT = "context_management"
 WISHES = "cache_marks"
+
+COMPACT_BETA = "compact-2026-09-04"
+"""Header of a request that asks for a compaction, or that begins with one (API-FACTS §3)."""
 
 CLEAR_THINKING = "clear_thinking_20251015"
 """The edit the API wants listed first (API-FACTS §2)."""
@@ -316,8 +319,16 @@ def write(request: Request, items: Sequence[Item], directives: Mapping[str, Any]
             content = _blocks(messages[at])
             content[number] = _with_mark(content[number], life)
             messages[at] = {**messages[at], "content": content}
+    if shown and begins_compacted(shown[0]) and COMPACT_BETA not in (betas := list(extra.get("betas") or ())):
+        extra = {**extra, "betas": [*betas, COMPACT_BETA]}
     written = replace(request, messages=messages, system=system, tools=tools, extra=extra, info=())
     return Written(written, tuple([item.serial for item in shown]), tuple(marks))
+
+
+def begins_compacted(item: Item) -> bool:
+    """Whether the message begins with a block that the API has made of all before it, signed for this place."""
+    first = next(iter(blocks_of(item.message)), {}) if item.mask & SERVER else {}
+    return first.get("type") == "compaction" and bool(first.get("signature"))
 
 
 def _with_mark(block: Mapping[str, Any], life: str) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import contextvars
 import threading
-from collections.abc import Awaitable, Callable, Generator
+from collections.abc import Awaitable, Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias, TypeVar
 
@@ -52,7 +52,9 @@ class Question:
     system, tools and messages of that request, then ``prompt`` as one more user message; ``system`` is
     then unused. Without it ``prompt`` is the whole user message and ``system`` the system prompt.
     ``max_output`` is in tokens (None: the port's default), ``timeout`` in seconds (None: no limit),
-    ``effort`` is ``none low medium high`` or None.
+    ``effort`` is ``none low medium high`` or None. ``forbids_tools``: the API itself is to let no tool be
+    called, at the price of its cache. ``compacts``: the API's own compaction of ``request`` is asked for,
+    and ``prompt`` holds further wishes, if any; a port that has none is ``unavailable``.
     """
 
     prompt: str
@@ -62,17 +64,24 @@ class Question:
     max_output: int | None = None
     effort: str | None = None
     timeout: float | None = None
+    forbids_tools: bool = False
+    compacts: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """A model's answer. ``stop`` is one of ``STOPS``; ``assumed`` marks a stand-in that no model wrote."""
+    """A model's answer. ``stop`` is one of ``STOPS``; ``assumed`` marks a stand-in that no model wrote.
+
+    ``block`` is what the API's own compaction gives: a block that stands for the messages, and ``text`` what of
+    it can be read.
+    """
 
     text: str
     stop: str = "end_turn"
     usage: Usage | None = None
     assumed: bool = False
     model: str | None = None
+    block: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,7 +164,25 @@ class Wait:
     timeout: float
 
 
-Effect: TypeAlias = Ask | Put | Get | Read | Hook | Count | Wait
+@dataclass(frozen=True, slots=True)
+class Pause:
+    """Let ``seconds`` pass before the next effect; a dry run lets none pass. There is no reply."""
+
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Redact:
+    """Take secrets out of texts; the reply is the texts in the same order, and how many places that were.
+
+    ``to_ask``: they are for a summarizer; where there is none, that is said at once.
+    """
+
+    texts: tuple[str, ...]
+    to_ask: bool = False
+
+
+Effect: TypeAlias = Ask | Put | Get | Read | Hook | Count | Wait | Pause | Redact
 Core: TypeAlias = Generator[Effect, Any, T]
 """A generator of effects that returns a ``T``."""
 
@@ -163,12 +190,22 @@ Core: TypeAlias = Generator[Effect, Any, T]
 class AskFailed(Exception):
     """A summarizer has no text to offer.
 
-    ``reason`` is one of ``REASONS``; ``excess_tokens`` says, with ``too_long``, by how much the request
-    was too long, if the API told; ``transient`` that the same request may well succeed a little later.
+    ``reason`` is one of ``REASONS``; ``excess_tokens`` and ``size_tokens`` say, with ``too_long``, by how much
+    the request was too long and how long it was, if the API told; ``transient`` that the same request may well
+    succeed a little later, and ``retry_after`` in how many seconds, if the API told. ``usage`` is what was paid
+    all the same.
     """
 
     def __init__(
-        self, reason: str, message: str, excess_tokens: int | None = None, *, transient: bool = False
+        self,
+        reason: str,
+        message: str,
+        excess_tokens: int | None = None,
+        *,
+        transient: bool = False,
+        retry_after: float | None = None,
+        usage: Usage | None = None,
+        size_tokens: int | None = None,
     ) -> None:
         if reason not in REASONS:
             raise ValueError(f"unknown failure reason {reason!r}; the reasons are {' '.join(REASONS)}")
@@ -177,6 +214,9 @@ class AskFailed(Exception):
         self.message = message
         self.excess_tokens = excess_tokens
         self.transient = transient
+        self.retry_after = retry_after
+        self.usage = usage
+        self.size_tokens = size_tokens
 
 
 class EffectFailed(Exception):
@@ -193,6 +233,9 @@ class EffectFailed(Exception):
         self.reason = reason or (asked.reason if asked else "error")
         self.excess_tokens = asked.excess_tokens if asked else None
         self.transient = asked.transient if asked else isinstance(problem, TimeoutError | ConnectionError)
+        self.retry_after = asked.retry_after if asked else None
+        self.usage = asked.usage if asked else None
+        self.size_tokens = asked.size_tokens if asked else None
         super().__init__(str(problem) or type(problem).__name__)
 
 
@@ -234,10 +277,23 @@ def count(request: Request) -> Core[int]:
     return tokens
 
 
+def redact(texts: Sequence[str], *, to_ask: bool = False) -> Core[tuple[tuple[str, ...], int]]:
+    """Texts without their secrets, and how many places that were. Raises EffectFailed: then none may be used."""
+    if not texts:
+        return (), 0
+    reply: tuple[tuple[str, ...], int] = yield Redact(tuple(texts), to_ask)
+    return reply
+
+
 def wait(job: str, timeout: float) -> Core[Any]:
     """Result of a background job, None if it isn't there in time. Raises EffectFailed."""
     result: Any = yield Wait(job, timeout)
     return result
+
+
+def pause(seconds: float) -> Core[None]:
+    """Let time pass."""
+    yield Pause(seconds)
 
 
 def drive(core: Core[T], perform: Callable[[Effect], Any]) -> T:

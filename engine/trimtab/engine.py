@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,8 @@ from .packs.load import load
 from .packs.pack import Pack
 from .policy.scene import NUMBER_NAMES
 from .ports import HookPort, Ports
+from .redaction import Redactor
+from .redaction import make as make_redactor
 from .session import Session
 from .store import FolderStore, MemoryStore, Store
 from .summarizers.base import Summarizer
@@ -40,6 +43,7 @@ class Engine:
         files: Files | None = None,
         hooks: HookPort | None = None,
         counter: str | Counter = "estimate",
+        redactor: str | Redactor | None = "patterns",
         profile: Profile | None = None,
         thinking: str = "strip",
         strict: bool = False,
@@ -62,7 +66,13 @@ class Engine:
         self.thinking = thinking
         self.strict = strict
         self._store = store
-        self.ports = Ports(summarizer, store or MemoryStore(), files or NoFiles(), hooks)
+        self.ports = Ports(
+            summarizer,
+            store or MemoryStore(),
+            files or NoFiles(),
+            hooks,
+            redactor=make_redactor(redactor) if isinstance(redactor, str) else redactor,
+        )
 
     @classmethod
     def load(cls, pack: str | os.PathLike[str] | Pack = "claude-code", **keywords: Any) -> Engine:
@@ -103,9 +113,12 @@ class Engine:
         engine = self if self._store is not None else self._with_store(FolderStore(place))
         return Session(engine, journal)
 
-    def _with_store(self, store: Store) -> Engine:
+    def twin(self, pack: Pack, ports: Ports) -> Engine:
+        """The same engine with another pack and other ports."""
         twin = object.__new__(Engine)
         twin.__dict__.update(self.__dict__)
-        ports = self.ports
-        twin.ports = Ports(ports.summarizer, store, ports.files, ports.hooks, ports.count)
+        twin.pack, twin.ports = pack, ports
         return twin
+
+    def _with_store(self, store: Store) -> Engine:
+        return self.twin(self.pack, replace(self.ports, store=store))

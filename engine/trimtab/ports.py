@@ -5,10 +5,26 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
+from time import sleep
 from typing import Any
 
-from .effects import Ask, AskFailed, Count, Effect, Get, Hook, HookReply, Put, Read, Reply, Wait
+from .effects import (
+    Ask,
+    AskFailed,
+    Count,
+    Effect,
+    Get,
+    Hook,
+    HookReply,
+    Pause,
+    Put,
+    Read,
+    Redact,
+    Reply,
+    Wait,
+)
 from .files import Files, NoFiles
+from .redaction import Redactor, redact_all
 from .store import MemoryStore, Store
 from .summarizers.base import Summarizer
 
@@ -28,6 +44,7 @@ class Ports:
     files: Files = field(default_factory=NoFiles)
     hooks: HookPort | None = None
     count: Callable[[Any], int] | None = None
+    redactor: Redactor | None = None
 
     def perform(self, effect: Effect) -> Any:
         """Answer one effect. What a port raises is the stage's to handle."""
@@ -39,6 +56,8 @@ class Ports:
         """The same in an event loop; files and store are reached in a worker thread."""
         if isinstance(effect, Ask):
             return await self._summarizer().aanswer(effect.question)
+        if isinstance(effect, Pause):
+            return await asyncio.sleep(effect.seconds)
         if isinstance(effect, Hook) and self.hooks is not None:
             said: Any = self.hooks(effect.moment, effect.stage, effect.text)
             return _hook_reply(await said if isinstance(said, Awaitable) else said)
@@ -53,7 +72,7 @@ class Ports:
             )
         if isinstance(effect, Put):
             return self.store.place(effect.name)
-        if isinstance(effect, Hook):
+        if isinstance(effect, Hook | Pause):
             return None
         return self._rest(effect)
 
@@ -75,6 +94,12 @@ class Ports:
             if self.count is None:
                 raise LookupError("no counter that asks the API is given")
             return self.count(effect.request)
+        if isinstance(effect, Pause):
+            return sleep(effect.seconds)
+        if isinstance(effect, Redact):
+            if effect.to_ask:
+                self._summarizer()
+            return redact_all(self.redactor, effect.texts)
         assert isinstance(effect, Wait)
         return None
 

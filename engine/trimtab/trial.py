@@ -10,8 +10,10 @@ from .conversation.edits import Edit, Insert, Mark, New, Rewrite, Splice, Spot
 from .conversation.fold import Builder, Overlay, fold, homes
 from .conversation.items import MEDIA, THINK, USE, Item
 from .conversation.view import View
+from .directives import begins_compacted
 from .policy.proposal import Cover, Draft, ViewEdit
 from .validity import Place, Profile, Violation, check, check_texts, repair, stale_thinking
+from .validity.base import leading_system
 
 PASSES = 2
 """Check and repair at most so often; what is still broken then is refused (ARCHITECTURE §4)."""
@@ -171,7 +173,20 @@ def stale(bench: Bench, view: View) -> tuple[Spot, ...]:
         return ()
     sent = bench.base.items if bench.sent is None else bench.sent.items
     changed_head = bench.sent is not None and bench.sent.head != bench.head
+    if not changed_head:
+        sent = _behind_compaction(sent, view.items)
     return stale_thinking(sent, view.items, bench.profile.thinking, head_changed=changed_head)
+
+
+def _behind_compaction(sent: Sequence[Item], items: Sequence[Item]) -> Sequence[Item]:
+    """What was sent, as the API takes it behind its own compaction: the block has the signatures of what it covers."""
+    lead = leading_system(items)
+    if lead + 1 >= len(items) or not begins_compacted(items[lead]):
+        return sent
+    serials = [item.serial for item in sent]
+    if items[lead].serial in serials or items[lead + 1].serial not in serials:
+        return sent
+    return [*items[: lead + 1], *sent[serials.index(items[lead + 1].serial) :]]
 
 
 def _key(view: View, violation: Violation) -> tuple[object, ...]:

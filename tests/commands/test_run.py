@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import stat
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -192,6 +193,7 @@ def test_values_set_from_outside_hold(trimtab: Callable, session: Path, pack: Pa
         ),
         ("--summarizer", "command:/no/such/program", "the program '/no/such/program' was not found there"),
         ("--session-format", "yaml", "claude-code"),
+        ("--redactor", "all", "patterns, detect-secrets, none"),
         ("--at", "sometime", "before_request"),
         ("--files", "/no/such/folder", "no folder"),
     ],
@@ -416,3 +418,28 @@ def test_a_problem_of_a_pack_looks_the_same_in_every_command(
         assert checked in trimtab("run", session, "--pack", path).err
         assert checked in trimtab("explain", session, "--pack", path).err
         assert "atuo" in checked or checked in trimtab("show", path).err
+
+
+def test_a_secret_is_kept_from_a_summarizer_unless_the_redactor_is_switched_off(
+    trimtab: Callable, tmp_path: Path
+) -> None:
+    secret = "gh" + "p_" + "FakeTokenOfATest0123456789FakeTokenOf"
+    words = [{"role": "user", "content": f"Use {secret}."}, {"role": "assistant", "content": "word " * 2000}]
+    session = tmp_path / "secret.json"
+    request = {"model": "claude-sonnet-4-5", "messages": [*words, {"role": "user", "content": "Go on."}]}
+    session.write_text(json.dumps(request), encoding="utf-8")
+    pack = tmp_path / "sums-up.yaml"
+    pack.write_text(
+        "format: 1\nname: sums-up\nversion: 1.0.0\n"
+        "stages:\n  - {id: sum, kind: summarize, at: [before_request], prompt: summary/nine-sections.md.j2}\n"
+    )
+    code = "import sys; said = sys.stdin.read(); at = said.find('Use '); print('It said:', said[at:at + 60])"
+    writer = f'command:{sys.executable} -c "{code}"'
+    shown = []
+    for redactor in ("patterns", "none"):
+        options = ("--pack", pack, "--summarizer", writer, "--redactor", redactor, "--out", "-")
+        messages = json.loads(trimtab("run", session, *options).out)["messages"]
+        shown += [str(message["content"]) for message in messages if "It said" in str(message["content"])]
+    assert secret not in shown[0]
+    assert "[redacted: github token]" in shown[0]
+    assert secret in shown[1]

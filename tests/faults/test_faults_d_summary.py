@@ -109,6 +109,13 @@ def test_d1_a_dead_end_of_the_writer_is_no_dead_end_of_the_conversation() -> Non
         {"text": "Let me look.", "stop": "tool_use"},
         {"text": GOOD, "stop": "model_context_window_exceeded"},
         {"text": "many words; " * 20_000},
+        {"text": "<thinking>\nThe leak is in the pool.\n</thinking>"},
+        {"text": "<think>The leak is in the"},
+        {"text": "I'm sorry, but I can't help with that."},
+        {"text": "I cannot summarize this conversation."},
+        {"text": '{"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}}'},
+        {"text": "API Error: 529 overloaded"},
+        {"text": "<!DOCTYPE html><html><body>502 Bad Gateway</body></html>"},
         "empty",
         "refusal",
         "tool_call",
@@ -150,6 +157,18 @@ def test_d2_missing_sections_and_an_unclosed_wrapper_are_found() -> None:
         pack, loop(12, 3000), f"<summary>\n# Goal\n{GOOD}\n\n**Next step:** mend it\n</summary>"
     )
     assert verdict(outcome, "sum-up") == "committed"
+
+
+def test_d2_a_text_that_tells_of_errors_and_refusals_is_no_error_and_no_refusal() -> None:
+    for answer in (
+        "The user is sorry that I can not be reached. " + GOOD,
+        "Error handling was added to the pool. " + GOOD,
+        "<thinking>hm</thinking>\n" + GOOD,
+        "Too many requests were answered with 429; now there is a queue. " + GOOD * 30,
+    ):
+        outcome, _ = written(writes(), loop(12, 3000), answer)
+        assert verdict(outcome, "sum-up") == "committed", answer
+    assert "<thinking>" not in words(written(writes(), loop(12, 3000), "<thinking>hm</thinking>\n" + GOOD)[0])
 
 
 def test_d2_too_short_a_text_is_no_summary() -> None:

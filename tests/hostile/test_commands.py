@@ -163,11 +163,11 @@ def test_a_pipe_in_place_of_a_journal_is_refused_and_not_waited_for(session: str
     pipe.parent.mkdir()
     os.mkfifo(pipe)
     for arguments in (["run", session, "--dir", str(pipe.parent)], ["run", session, "--out", str(pipe)]):
-        done = trimtab(*arguments, seconds=10)
+        done = trimtab(*arguments, seconds=60)
         assert done.returncode == 1
         assert str(pipe) in done.stderr
         assert "Traceback" not in done.stderr
-    assert trimtab("journal", str(pipe.parent), seconds=10).returncode == 1
+    assert trimtab("journal", str(pipe.parent), seconds=60).returncode == 1
 
 
 def test_a_pipe_that_somebody_reads_takes_the_request(session: str, tmp_path: Path) -> None:

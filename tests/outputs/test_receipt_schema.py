@@ -13,7 +13,7 @@ from jsonschema import Draft7Validator
 from trimtab.conversation.edits import Spot
 from trimtab.conversation.request import Usage
 from trimtab.data import data_root
-from trimtab.policy.proposal import ModelCall, Notice
+from trimtab.policy.proposal import Check, ModelCall, Notice
 from trimtab.policy.values import ConditionReport
 from trimtab.receipt import Change, Dropped, Receipt, RunHeader, StageReport, Totals, Trouble
 
@@ -24,6 +24,7 @@ TYPES = {
     "totals": Totals,
     "condition": ConditionReport,
     "call": ModelCall,
+    "check": Check,
     "usage": Usage,
     "notice": Notice,
     "dropped": Dropped,
@@ -47,7 +48,9 @@ def full() -> Receipt:
     """A receipt in which every field says something."""
     leaf = ConditionReport("tokens at_least", 9.0, 5.0, True, "auto", "a note")
     condition = ConditionReport("any", None, None, True, nested=(leaf,))
-    call = ModelCall("m", "summary", Usage(1, 2, 3, 4, "m"), True, "too_long", 1)
+    usage = Usage(1, 2, 3, 4, "m", 1)
+    looked_at = (Check("a text is there", False, "it is blank"),)
+    call = ModelCall("m", "summary", usage, True, "too_long", 1, "too long", 0.25, 0.5, looked_at)
     child = StageReport("c", "summarize", "failed", "why", calls=(call,))
     stage = StageReport(
         id="s",

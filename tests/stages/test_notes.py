@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.scenes import Making, Ports, Session, calls, says, stage_of, user, words, work
+from tests.scenes import Making, Ports, Session, calls, says, stage_of, unfenced, user, words, work
 
 from trimtab.conversation.edits import Rewrite, Spot
 from trimtab.conversation.request import Info
@@ -79,7 +79,7 @@ def test_the_notes_so_far_are_shown_to_the_next_writer_together_with_what_is_new
     s.append(work("e"))
     proposal = write(s)
     prompt = s.ports.questions[1].question.prompt
-    assert prompt.startswith("Take notes. First.")
+    assert unfenced(prompt).startswith("Take notes. First.")
     assert "run e" in prompt
     assert "run a" not in prompt
     assert proposal.notes[0].upto == 11
@@ -326,7 +326,7 @@ def test_each_full_span_gets_a_text_of_its_own_and_is_told_what_came_before() ->
         ((1, 2, 3, 4, 5), "One."),
         ((6, 7, 8, 9), "Two."),
     ]
-    assert s.ports.questions[1].question.prompt.startswith("Record. One.")
+    assert unfenced(s.ports.questions[1].question.prompt).startswith("Record. One.")
 
 
 def test_a_span_is_written_about_once() -> None:
@@ -336,7 +336,7 @@ def test_a_span_is_written_about_once() -> None:
     s.append(work("e", "f"))
     proposal = write(s)
     assert [note.covers for note in proposal.notes] == [(10, 11, 12, 13)]
-    assert s.ports.questions[2].question.prompt.startswith("Record. Two.")
+    assert unfenced(s.ports.questions[2].question.prompt).startswith("Record. Two.")
 
 
 def test_spans_written_before_one_failed_stand() -> None:

@@ -3,7 +3,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tests.scenes import Making, Ports, Session, bash, calls, results, says, stage_of, user, work
+from tests.scenes import Making, Ports, Session, bash, calls, results, says, stage_of, unfenced, user, work
 
 from trimtab.conversation.request import Info
 from trimtab.effects import Effect, EffectFailed, Hook, HookReply
@@ -313,7 +313,7 @@ def test_a_span_is_told_what_came_before() -> None:
     s = session(*work("a", "b"))
     s.ports.answers += ["First piece.", "Second piece."]
     s.run({"kind": "summarize", "prompt": "Before: {{ previous }}.", "spans": {"rounds": 1}})
-    assert [question.question.prompt.split("\n")[0] for question in s.ports.questions] == [
+    assert [unfenced(question.question.prompt).split("\n")[0] for question in s.ports.questions] == [
         "Before: .",
         "Before: First piece..",
     ]

@@ -12,7 +12,8 @@ from tests.strict_api import problems
 
 from trimtab.effects import AskFailed, Reply
 from trimtab.policy.past import StageIndex
-from trimtab.stages._expects import Expects, Refused, heading, stripped
+from trimtab.stages._expects import Expects, Refused, stripped
+from trimtab.stages._headings import heading
 from trimtab.stages._material import Limit, cut
 from trimtab.tokens.estimate import estimate
 

@@ -75,6 +75,32 @@ def test_what_failed_or_ran_again_and_again_is_told_once_where_it_stood_last() -
     assert text.count("- ran: make unit") == 1
 
 
+def test_a_ledger_quotes_the_limits_a_user_has_set() -> None:
+    rule = {"origins": ["user"], "take": {"text": {"pattern": "(?im)^(.*never.*)$", "in": "/text"}}}
+    long = user("Find the leak. " + "It leaks. " * 900 + "\nNever touch the schema.\n" + "It leaks. " * 900)
+    s = session(
+        long,
+        *bash("a", "cat notes", "Never ask again. " * 3000),
+        user("Go on."),
+        *read("b", "c.py", "x " * 9000),
+    )
+    s.fact_rules = {**FACTS, "constraints": {"from": [rule]}}
+    text = ledger(s)
+    assert "Limits and demands in the user's words:\n> Never touch the schema.\n" in text
+    assert "ask again" not in text
+    assert len(text) < 9000
+
+
+def test_names_that_were_only_mentioned_stand_behind_the_files_that_were_used() -> None:
+    s = session(
+        user("Go."),
+        *read("a", "src/pool.py", "import queue  # queue.py\n" * 900),
+        *bash("b", "ls", "worker.go"),
+    )
+    text = ledger(s)
+    assert "- src/pool.py (read)\nNamed in the conversation, the newest first: worker.go, queue.py\n" in text
+
+
 def test_an_answered_request_is_not_called_open() -> None:
     text = ledger(session(user("Go."), *bash("a", "ls", "ok " * 9000), says("Done.")))
     assert "it is open" not in text

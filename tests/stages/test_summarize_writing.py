@@ -4,10 +4,10 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from tests.scenes import Session, bash, image, read, results, says, stage_of, user, work
+from tests.scenes import Session, bash, image, read, results, says, stage_of, unfenced, user, work
 
 from trimtab.conversation.request import Info
-from trimtab.effects import Ask, AskFailed, HookReply, Reply
+from trimtab.effects import Ask, AskFailed, HookReply, Pause, Reply
 from trimtab.facts import Facts, ManualRequest
 from trimtab.policy.past import StageIndex
 from trimtab.policy.proposal import Cover
@@ -174,10 +174,19 @@ def test_a_model_named_twice_is_asked_once() -> None:
     assert asked(s) == ["claude-sonnet-4-5"]
 
 
-def test_the_apis_own_compaction_counts_as_unavailable_and_the_next_model_is_asked() -> None:
+def test_a_summarizer_without_the_apis_own_compaction_is_unavailable_and_the_next_model_is_asked() -> None:
+    s = session()
+    s.ports.answers += [SUMMARY, SUMMARY]
+    proposal = s.run(asking(model=["server", "same"]))
+    assert [ask.question.compacts for ask in s.ports.questions] == [True, False]
+    assert [call.problem for call in proposal.calls] == ["unavailable", None]
+
+
+def test_the_apis_own_compaction_is_not_asked_for_where_something_stays_in_front() -> None:
     s = session()
     s.ports.answers.append(SUMMARY)
-    proposal = s.run(asking(model=["server", "same"]))
+    proposal = s.run(asking(model=["server", "same"], keep={"oldest": {"messages": 1}}))
+    assert [ask.question.compacts for ask in s.ports.questions] == [False]
     assert [(call.model, call.problem) for call in proposal.calls] == [
         ("server", "unavailable"),
         ("claude-sonnet-4-5", None),
@@ -203,6 +212,28 @@ def test_a_passing_error_is_tried_again_twice() -> None:
     s.ports.answers += [AskFailed("error", "busy", transient=True)] * 2 + [SUMMARY]
     proposal = s.run(asking())
     assert [call.problem for call in proposal.calls] == ["error", "error", None]
+    assert [call.paused for call in proposal.calls] == [0.5, 1.0, None]
+    assert [effect.seconds for effect in s.ports.effects if isinstance(effect, Pause)] == [0.5, 1.0]
+
+
+def test_what_the_api_says_about_when_to_come_back_is_heeded() -> None:
+    s = session()
+    s.ports.answers += [AskFailed("error", "busy", transient=True, retry_after=7.0), SUMMARY]
+    assert [call.paused for call in s.run(asking()).calls] == [7.0, None]
+
+
+def test_who_is_to_wait_too_long_asks_the_next_model() -> None:
+    s = session()
+    s.ports.answers += [AskFailed("error", "busy", transient=True, retry_after=61.0), SUMMARY]
+    proposal = s.run(asking(model=["same", "other"]))
+    assert asked(s) == ["claude-sonnet-4-5", "other"]
+    assert [call.paused for call in proposal.calls] == [None, None]
+
+
+def test_the_pauses_grow_to_eight_seconds() -> None:
+    s = session()
+    s.ports.answers += [AskFailed("error", "busy", transient=True)] * 7
+    assert [call.paused for call in s.run(asking(retries=6)).calls] == [0.5, 1.0, 2.0, 4.0, 8.0, 8.0, None]
 
 
 def test_how_often_a_passing_error_is_tried_again_can_be_said() -> None:
@@ -494,7 +525,7 @@ def test_an_earlier_summary_stays_in_the_input_and_is_told_without_its_wrapper()
         prompt="Before: {{ previous }}.", wrapper="Summed up:\n<s>\n{{ summary }}\n</s>\nGo on."
     )
     question = s.ports.questions[1].question
-    assert question.prompt == "Before: First.."
+    assert unfenced(question.prompt) == "Before: First.."
     assert question.request is not None
     assert [message["content"] for message in question.request.messages[:2]] == [
         "Find the leak.",
@@ -506,7 +537,7 @@ def test_an_earlier_summary_stays_in_the_input_and_is_told_without_its_wrapper()
 def test_an_earlier_summary_can_be_kept_apart() -> None:
     s = summed_up_twice(prompt="Before: {{ previous }}.", previous="apart")
     question = s.ports.questions[1].question
-    assert question.prompt == "Before: First.."
+    assert unfenced(question.prompt) == "Before: First.."
     assert "First." not in str(question.request)
 
 
@@ -517,7 +548,7 @@ def test_thoughts_a_host_left_in_front_of_its_own_summary_are_not_told_again() -
     s = Session([user(HOSTS_OWN), *bash("a", "ls", "ok " * 900)], infos=[Info(origin="summary")])
     s.ports.answers.append(SUMMARY)
     s.run(asking(prompt="Before: {{ previous }}"))
-    assert s.ports.questions[0].question.prompt == (
+    assert unfenced(s.ports.questions[0].question.prompt) == (
         "Before: Continued from before.\n\nSummary:\n1. Goal: mend it."
     )
 
@@ -556,7 +587,7 @@ def test_a_second_call_may_better_the_text() -> None:
         ("claude-sonnet-4-5", "summary"),
         ("other", "review"),
     ]
-    assert s.ports.questions[1].question.prompt == "Criticise: First try."
+    assert unfenced(s.ports.questions[1].question.prompt) == "Criticise: First try."
     assert s.texts[-1] == "Better."
 
 
@@ -584,7 +615,9 @@ def test_facts_the_text_left_out_are_appended() -> None:
     )
     s.ports.answers.append("The leak is in src/pool.py.")
     proposal = s.run(asking(ground={"facts": ["files"]}))
-    assert s.texts[-1] == "The leak is in src/pool.py.\n\nAlso on record (files):\n- src/main.py"
+    assert (
+        s.texts[-1] == "The leak is in src/pool.py.\n\nAlso on record (files; origin: assistant): src/main.py"
+    )
     assert proposal.remarks["grounded"] == {"files": 1}
 
 
@@ -633,3 +666,41 @@ def test_the_edit_covers_what_the_remarks_say() -> None:
     assert proposal.remarks["range"] == [[1, 13]]
     assert [type(edit) for edit in proposal.edits] == [Cover]
     assert all(isinstance(effect, Ask) for effect in s.ports.questions)
+
+
+# --- kinds of blocks that a rung leaves out
+
+
+def test_a_rung_may_leave_out_kinds_of_blocks() -> None:
+    s = session()
+    s.ports.answers += [AskFailed("too_long", "too long"), SUMMARY]
+    proposal = s.run(asking(ladder=[{"without": ["tool_result"]}]))
+    assert len(proposal.remarks["shortened"]) == 6
+    request = s.ports.questions[1].question.request
+    assert request is not None
+    assert "line of output" not in str(request.messages)
+    assert "run c" in str(request.messages)
+
+
+def test_a_rung_that_finds_nothing_to_leave_out_costs_no_call() -> None:
+    s = session()
+    s.ports.answers += [AskFailed("too_long", "too long"), SUMMARY]
+    assert s.run(asking(ladder=[{"without": ["thinking"]}])).failure == "too_long"
+    assert len(s.ports.questions) == 1
+
+
+def test_what_was_left_out_is_named_in_front_of_the_text_and_counts_for_its_size() -> None:
+    s = session()
+    s.ports.answers += [AskFailed("too_long", "too long"), SUMMARY]
+    s.run(asking(ladder=[{"remove": {"what": "rounds", "from": "oldest", "count": 2}}]))
+    assert s.texts[-1] == (
+        f"[Not read for this text, for want of room: messages 1–3 of the 13 it stands for.]\n\n{SUMMARY}"
+    )
+
+
+def test_an_excess_is_told_on_the_scale_of_the_api() -> None:
+    s = session()
+    told = AskFailed("too_long", "too long", 1000, size_tokens=10_000_000)
+    s.ports.answers += [told, SUMMARY]
+    ladder = [{"remove": {"what": "rounds", "from": "oldest", "excess": True, "share": 0.9}}]
+    assert len(s.run(asking(ladder=ladder)).remarks["dropped"]) <= 3

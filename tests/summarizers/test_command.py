@@ -10,6 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from tests.scenes import unfenced
 
 from trimtab.conversation.request import Request
 from trimtab.effects import AskFailed, Question, Reply
@@ -58,7 +59,7 @@ def test_a_native_question_is_given_as_text(answer: Answer) -> None:
     echo = program("import sys; sys.stdout.write(sys.stdin.read())")
     request = Request("m", [{"role": "user", "content": "fix it"}])
     text = answer(echo, Question("sum it up", "m", request=request)).text
-    assert text == "<conversation>\nUser:\nfix it\n</conversation>\n\nsum it up"
+    assert unfenced(text) == "User:\nfix it\nsum it up"
 
 
 @both

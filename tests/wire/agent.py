@@ -57,8 +57,8 @@ NOTES = "\n\n".join(
 
 
 def asks_for_a_summary(recorded: Recorded) -> bool:
-    """Whether a request is the engine's own: it allows no tool."""
-    return recorded.body.get("tool_choice") == {"type": "none"} or "tools" not in recorded.body
+    """Whether a request is the engine's own: only those are streamed."""
+    return recorded.body.get("stream") is True
 
 
 @dataclass

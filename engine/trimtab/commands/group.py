@@ -14,6 +14,7 @@ from ..version import __version__
 COMMANDS: Mapping[str, str] = {
     "run": "Run a pack on a session file; print the receipt, write the next request.",
     "explain": "Say what `run` would do and why; calls no model, writes nothing.",
+    "summarize": "Write one summary; show its prompt, the gate's verdict, what it cost; commits nothing.",
     "context": "Say what fills the window, by category, and how far it is to the thresholds.",
     "check": "Check packs and their templates, offline.",
     "test": "Run the tests of packs; say what was expected, what was found, and why.",

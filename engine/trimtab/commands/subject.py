@@ -35,6 +35,9 @@ class Wish:
     strict: bool = False
     roots: tuple[str, ...] = ()
     session_format: str | None = None
+    redactor: str = "patterns"
+    fallback_model: str | None = None
+    """The session's model, where the file does not say."""
 
 
 _SESSION = click.argument("session", metavar="SESSION")
@@ -69,7 +72,14 @@ _OPTIONS: Mapping[str, Callable[[Any], Any]] = {
         metavar="WHO",
         default="none",
         show_default=True,
-        help="none, anthropic, command:PROGRAM… or canned:FILE.",
+        help="none, anthropic, openai:MODEL@URL, command:PROGRAM… or canned:FILE.",
+    ),
+    "redactor": click.option(
+        "--redactor",
+        metavar="WHO",
+        default="patterns",
+        show_default=True,
+        help="Takes secrets out of what a summarizer gets and gives: patterns, detect-secrets or none.",
     ),
     "folder": click.option(
         "--dir", "folder", metavar="DIR", help="Session directory: journal and store. Default: in memory."
@@ -140,6 +150,7 @@ def prepare(wish: Wish, step: Callable[[str], None]) -> Subject:
     from ..facts import Facts, ManualRequest, moment
     from ..files import NoFiles, RootedFiles
     from ..readers import facts_of, read
+    from ..redaction import make as make_redactor
     from ..store import FolderStore
     from .values import Values, added, load_pack, settings_of
 
@@ -151,6 +162,10 @@ def prepare(wish: Wish, step: Callable[[str], None]) -> Subject:
     except ValueError as error:
         raise wrong(str(error), "--now") from None
     summarizer, doubt = _summarizer(wish.summarizer)
+    try:
+        redactor = make_redactor(wish.redactor)
+    except ValueError as error:
+        raise wrong(str(error), "--redactor") from None
     for root in wish.roots:
         if not root.strip() or not Path(root).is_dir():
             raise wrong(f"there is no folder '{root}'", "--files")
@@ -165,6 +180,8 @@ def prepare(wish: Wish, step: Callable[[str], None]) -> Subject:
     request = recording.history if wish.history else recording.live
     if wish.model is not None:
         request = replace(request, model=wish.model)
+    elif not request.model and wish.fallback_model is not None:
+        request = replace(request, model=wish.fallback_model)
     if not request.model:
         raise click.UsageError(f"{wish.session} does not say which model it is for; name one with --model")
     engine = Engine(
@@ -174,6 +191,7 @@ def prepare(wish: Wish, step: Callable[[str], None]) -> Subject:
         summarizer=summarizer,
         store=FolderStore(wish.folder) if wish.folder is not None else None,
         files=RootedFiles(wish.roots) if wish.roots else NoFiles(),
+        redactor=redactor,
         strict=wish.strict,
     )
     known = facts_of(recording)

@@ -16,6 +16,7 @@ class Usage:
 
     ``input`` excludes what came from or went to the prompt cache; ``prompt`` is the whole input side.
     ``output`` is None where the record is not final (clients that log the start of a stream).
+    ``cache_write_hour`` is the part of ``cache_write`` that is kept for an hour, which costs more.
     """
 
     input: int
@@ -23,6 +24,7 @@ class Usage:
     cache_write: int = 0
     output: int | None = None
     model: str | None = None
+    cache_write_hour: int = 0
 
     @property
     def prompt(self) -> int:
@@ -43,7 +45,13 @@ class Usage:
             cache_write=number("cache_creation_input_tokens"),
             output=number("output_tokens") if final else None,
             model=model,
+            cache_write_hour=_hour(raw.get("cache_creation")),
         )
+
+
+def _hour(raw: Any) -> int:
+    value = raw.get("ephemeral_1h_input_tokens") if isinstance(raw, Mapping) else None
+    return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else 0
 
 
 ORIGINS = (

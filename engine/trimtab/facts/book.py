@@ -93,6 +93,7 @@ class FactBook:
     __slots__ = (
         "_by_tool",
         "_categories",
+        "_heard",
         "_live",
         "_log",
         "_merged",
@@ -106,6 +107,7 @@ class FactBook:
     def __init__(self, rules: Mapping[str, FactRule], categories: Categories) -> None:
         self.rules = {**rules, **ALWAYS}
         self._categories = categories
+        self._heard = [(rule, source) for rule in rules.values() for source in rule.sources if source.origins]
         self._by_tool: dict[str, list[tuple[FactRule, Source]]] = {}
         self._log: dict[str, list[dict[str, Any]]] = {name: [] for name in self.rules}
         self._merged: dict[str, _Merged] = {}
@@ -134,13 +136,21 @@ class FactBook:
             if mask & TEXT and is_genuine(item):
                 text = text_of(item.message.get("content"))
                 if text.strip():
-                    self._add("user_messages", item.serial, {"text": text})
+                    self._add("user_messages", item.serial, {"text": text, "origin": item.origin})
+                    self._spoken(item, text)
 
         # Restored records stand where their messages stood, also among those the host still has.
         for name in self._unsorted:
             self._log[name].sort(key=_serial)
             self._merged.pop(name, None)
         self._unsorted.clear()
+
+    def _spoken(self, item: Item, text: str) -> None:
+        """What rules about the words of users read."""
+        for rule, source in self._heard:
+            if item.origin in source.origins:
+                for record in source.read({"text": text}, text, rule.main):
+                    self._add(rule.name, item.serial, {**record, "origin": item.origin})
 
     def _calls(self, item: Item) -> None:
         for name in item.names:

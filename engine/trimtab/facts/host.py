@@ -42,6 +42,7 @@ MAIN_FIELDS: Mapping[str, str] = {
     "errors": "text",
     "images": "serial",
     "tool_names": "name",
+    "mentions": "name",
     "date": "date",
     "queued_commands": "text",
     "changed_files": "path",

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from ..conversation.items import structure
+from ..conversation.request import GENUINE
 from ..matching import PatternError, pattern
 
 MAX_MATCHES = 1000
@@ -31,7 +32,10 @@ Take: TypeAlias = Callable[[Mapping[str, Any], str], Found]
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """One way to read a record: from calls of tools in these categories."""
+    """One way to read a record: from calls of tools in these categories, or from the words of messages of these
+    origins (genuine ones of users only: whatever else there is could be forged). Such a message is read like a call
+    with the input ``{text}`` and its words as result.
+    """
 
     tools: tuple[str, ...]
     take: tuple[tuple[str, Take], ...]
@@ -39,6 +43,7 @@ class Source:
     errors: bool
     plain: tuple[tuple[str, str | None], ...] | None = None
     """The same as ``take`` where each value is a field of the input, or (None) the result: the short way."""
+    origins: tuple[str, ...] = ()
 
     def read(self, given: Mapping[str, Any], result: str, main: str | None) -> Iterator[dict[str, Any]]:
         """Records of one call; a field that is taken and missing is None."""
@@ -95,7 +100,7 @@ class FactRule:
 
 ALWAYS: Mapping[str, FactRule] = {
     name: FactRule(name, "name" if name == "tool_names" else None, False, ())
-    for name in ("user_messages", "errors", "images", "tool_names")
+    for name in ("user_messages", "errors", "images", "tool_names", "mentions")
 }
 
 
@@ -115,13 +120,16 @@ def fact_rules(raw: Mapping[str, Any]) -> Mapping[str, FactRule]:
             takes = source.get("take", {})
             if not takes and not source.get("set"):
                 raise FactError(where, "nothing is taken and nothing is set", "add `take: {FIELD: /pointer}`")
-            own = sorted({"serial", "serials", "uses"} & {*takes, *source.get("set", {})})
+            own = sorted({"serial", "serials", "uses", "origin"} & {*takes, *source.get("set", {})})
             if own:
                 raise FactError(where, f"the field {own[0]} is filled by the engine", "take another name")
             take = tuple((field, _take(one, (*where, "take", field))) for field, one in takes.items())
-            tools = tuple(source.get("tools", ()))
+            tools, origins = tuple(source.get("tools", ())), tuple(source.get("origins", ()))
+            if origins and (tools or not GENUINE.issuperset(origins)):
+                hint = f"origins are {' or '.join(sorted(GENUINE))}, and go without `tools`"
+                raise FactError(where, "only the words of users can be read", hint)
             errors = bool(source.get("errors", False))
-            sources.append(Source(tools, take, dict(source.get("set", {})), errors, _plain(takes)))
+            sources.append(Source(tools, take, dict(source.get("set", {})), errors, _plain(takes), origins))
         rule = FactRule(name, value.get("key"), bool(value.get("last", False)), tuple(sources))
         for number, source in enumerate(sources):
             if rule.key and rule.key not in {field for field, _ in source.take}:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from ..conversation.edits import Spot
 from ..policy.values import ConditionReport
 from ..receipt import Receipt, StageReport
+from .calls import call_words
 from .receipt import STYLES, header, show_rest
 from .words import SAID, condition, number, path_words, plural, safe, share, touched, value_text
 
@@ -99,14 +100,7 @@ def _effect(report: StageReport, texts: Mapping[Spot, str]) -> Iterator[str]:
         )
         yield f"first changed message {report.first_changed}: {lost}{thinking}"
     for call in report.calls:
-        said = (
-            f"failed: {call.problem}"
-            if call.problem
-            else "assumed, no model was called"
-            if call.assumed
-            else "answered"
-        )
-        yield f"model call ({call.purpose}) of {safe(call.model)}: {said}"
+        yield f"model call of {call_words(call)}"
     spots = list(dict.fromkeys(report.spots))
     spots += [spot for serial in report.messages for spot in texts if spot.serial == serial]
     for spot in spots[:MOST_SHOWN]:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..receipt import Receipt, StageReport, Trouble
+from .calls import call_words
 from .words import number, plural, safe, share, touched, value_text, why
 
 if TYPE_CHECKING:
@@ -151,6 +152,8 @@ def _lines(receipt: Receipt, folder: str | None) -> Iterator[tuple[str, str, str
     yield "limits", _pairs(receipt.limits), ""
     if receipt.settings:
         yield "settings", _pairs(receipt.settings), ""
+    for place, line in enumerate(_calls(receipt)):
+        yield "" if place else "calls", line, ""
     for place, line in enumerate(restorable(receipt, folder)):
         yield "" if place else "restore", line, ""
     for notice in receipt.notices:
@@ -200,6 +203,14 @@ def _cache(receipt: Receipt) -> str:
 def _pairs(values: Mapping[str, Any]) -> str:
     shown = (f"{name} {'no value' if value is None else value_text(value)}" for name, value in values.items())
     return " · ".join(shown)
+
+
+def _calls(receipt: Receipt) -> Iterator[str]:
+    """Every call of a model, with its stage."""
+    for stage in (*receipt.stages, *receipt.jobs):
+        for depth, report in _rows(stage):
+            if depth or not report.children:
+                yield from [f"{report.id}: {call_words(call)}" for call in report.calls]
 
 
 def restorable(receipt: Receipt, folder: str | None = None) -> list[str]:

@@ -8,7 +8,7 @@ from .schema import metric_names
 YAML_SWITCHES = frozenset({"on", "off", "yes", "no", "y", "n"})
 """Words that other readers of YAML take for true and false."""
 
-BUILT_IN_FACTS = frozenset({"user_messages", "errors", "images", "tool_names"})
+BUILT_IN_FACTS = frozenset({"user_messages", "errors", "images", "tool_names", "mentions"})
 HOST_FACTS = frozenset(
     [
         "date",

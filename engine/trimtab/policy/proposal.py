@@ -45,8 +45,22 @@ class Notice:
 
 
 @dataclass(frozen=True, slots=True)
+class Check:
+    """One thing the gate looked at in an answer: its name in words, whether it holds, and else why not."""
+
+    name: str
+    holds: bool
+    detail: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class ModelCall:
-    """One call of a writing model, as the receipt shows it. ``problem`` is a reason of LANGUAGE §9 or None."""
+    """One call of a writing model, as the receipt shows it; a repeat is a call of its own.
+
+    ``problem`` is a reason of LANGUAGE §9 or None, ``message`` the same in words, ``cost`` in US dollars where
+    the prices are known, ``paused`` the seconds waited behind a failure before the next try. ``checks`` are what
+    the gate looked at in the answer.
+    """
 
     model: str
     purpose: str
@@ -54,6 +68,10 @@ class ModelCall:
     assumed: bool = False
     problem: str | None = None
     rung: int = 0
+    message: str | None = None
+    cost: float | None = None
+    paused: float | None = None
+    checks: tuple[Check, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

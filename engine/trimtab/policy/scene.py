@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from ..conversation.fold import Overlay
-from ..conversation.items import Item, ItemMaker
+from ..conversation.items import Item, ItemMaker, blocks_of
 from ..conversation.request import Info, Request
 from ..conversation.view import View, deleted_in
-from ..facts import Facts
+from ..facts import MENTIONS, Facts, mentioned
 from ..tokens.figure import Anchor, figure
 from ..tokens.models import Model
+from .contents import texts
 from .evaluation import NeedsTool, NoValue
 from .hiding import unsaid
 from .history import HOOK_RESULTS
@@ -279,10 +280,21 @@ class Scene:
         given = self.facts.records(name, self.book.main_field(name))
         if given is not None:
             return list(given)
+        if name == MENTIONS:
+            return self.mentions(self.view.items)
         read = self.book.records(name)
         if read is None and name == HOOK_RESULTS:
             return self.history.hook_results() or None
         return None if read is None else unsaid(self, read)
+
+    def mentions(self, items: Iterable[Item]) -> list[Mapping[str, Any]]:
+        """The files these messages name, without those of the fact ``files``; in the order of ``mentioned``."""
+        used = [path for one in self.fact("files") or () if isinstance(path := one.get("path"), str)]
+        said = (
+            (item.serial, (text for block in blocks_of(item.message) for text in texts(block)))
+            for item in items
+        )
+        return list(mentioned(said, used))
 
     def protection(self) -> Protection:
         """What the present stage may not choose."""

@@ -143,10 +143,21 @@ class Composer:
         """Whether a summary is shown at all."""
         return any(part.kind == "summary" for group in self._groups for part in group)
 
-    def compose(self, summary: str, history_path: str | None) -> Composed:
-        """The messages, with this summary."""
+    @property
+    def leads(self) -> bool:
+        """Whether nothing of the parts stands before the summary."""
+        before, middle, _ = self._groups
+        return not before and bool(middle) and middle[0].kind == "summary"
+
+    def compose(self, summary: str, history_path: str | None, block: Message | None = None) -> Composed:
+        """The messages, with this summary; or with a block of the API's own, which stands for the last user message,
+        too: nothing may come before it, and behind it that message would be asked anew.
+        """
         before, middle, after = (self._group(part, summary, history_path) for part in self._groups)
-        if self.user is not None and not self._user_shown:
+        if block is not None:
+            at = next(at for at, draft in enumerate(middle) if draft.origin == "summary")
+            middle[at] = Draft({"role": "assistant", "content": [block]}, "summary")
+        elif self.user is not None and not self._user_shown:
             middle = self._with_user(middle, self.scene.view.items[self.user])
         return Composed(tuple(before), tuple(middle), tuple(after))
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ..effects import Core, EffectFailed, Question, Reply, ask
+from ..effects import Core, EffectFailed, Question, Reply
 from ..policy.contents import bytes_in, lines_in
 from ..policy.errors import PolicyError
 from ..policy.expressions import Quantity
@@ -16,7 +16,10 @@ from ..policy.proposal import ModelCall
 from ..policy.scene import Scene
 from ..policy.values import Comparisons, comparisons
 from ..templating import Text, fence, mark
+from ..tokens.costs import cost_of
 from ._models import models_of
+from ._patience import RETRIES, asked, failed_call
+from ._redact import clean_question, clean_text
 from ._variables import variables
 
 STOPPED = frozenset({"end_turn", "stop_sequence"})
@@ -86,16 +89,23 @@ class Digest:
         calls: list[ModelCall] = []
         for model in models_of(self.models, scene):
             output = None if most is None else int(most)
-            question = Question(prompt, model, max_output=output, timeout=timeout)
+            question, _ = yield from clean_question(
+                Question(prompt, model, max_output=output, timeout=timeout)
+            )
+
+            def keep(problem: EffectFailed, seconds: float | None, model: str = model) -> None:
+                calls.append(failed_call(model, "digest", problem, seconds))
+
             try:
-                reply = yield from ask(question, "digest", output)
-            except EffectFailed as problem:
-                calls.append(ModelCall(model, "digest", problem=problem.reason))
+                reply = yield from asked(question, "digest", output, RETRIES, keep)
+            except EffectFailed:
                 continue
             why = _problem(reply, text)
-            calls.append(ModelCall(reply.model or model, "digest", reply.usage, reply.assumed, why))
+            name, cost = reply.model or model, cost_of(reply.usage, model)
+            calls.append(ModelCall(name, "digest", reply.usage, reply.assumed, why, cost=cost))
             if why is None:
-                return reply.text.strip(), calls
+                clean, _ = yield from clean_text(reply.text.strip())
+                return clean, calls
         return None, calls
 
 

@@ -13,15 +13,38 @@ from ..policy.expressions import Quantity
 from ..policy.maker import Maker
 from ..policy.scene import Scene
 from ._digest import PROBLEMS, STOPPED
+from ._headings import heading
+from ._source import Source, invented_paths, invented_quotes
 
 _CALL = re.compile(
     r"\s*(?:```\w*\s*)?(?:<(?:\w+:)?(?:function_calls?|tool_calls?|tool_use|invoke)\b|\{\s*\"type\"\s*:\s*\"tool_use\")"
 )
 """An answer that begins like this is a call written out as text."""
-_MARKUP = re.compile(
-    r"^[\s#*_>`~<\[({/\\|+-]*(?:\(?(?:\d{1,3}|[a-zA-Z]|[ivxIVX]{1,5})[.):]\s*)*[\s#*_>`~<\[({/\\|+-]*"
+
+
+_THINKING = re.compile(r"\s*<(think|thinking|thought|reasoning)\s*>", re.IGNORECASE)
+_FENCE = re.compile(r"^[ \t]*</?data-[0-9a-f]{12}>[ \t]*\n?", re.MULTILINE)
+"""A line of our fences that a model has copied."""
+_ERROR = re.compile(
+    r"\s*(?:```\w*\s*)?(?:\{\s*\"(?:type\"\s*:\s*\"error\"|error\"\s*:)|<!DOCTYPE html|<html\b"
+    r"|(?:API |Server )?Error(?: code)?:?\s*\(?[45]\d\d\b|HTTP(?:/\d(?:\.\d)?)?:? [45]\d\d\b"
+    r"|(?:[45]\d\d )?(?:Request timed out|Connection (?:error|refused|reset)|Internal server error"
+    r"|Bad (?:gateway|request)|Service unavailable|Too many requests|Rate limit(?:ed| exceeded)|Overloaded"
+    r"|Unauthorized|Forbidden)\b)",
+    re.IGNORECASE,
 )
-_HEADING_END = re.compile(r"^[\s*_`~>\])}/|]*(?:$|[:.(\u2013\u2014\uff1a]|-(?:\s|$))")
+"""What an answer begins with that is the error of a server or a client on its way."""
+_REFUSAL = re.compile(
+    r"\s*(?:(?:I(?:'|’)?m |I am )?sorry,? (?:but )?(?:I\b|as an AI)|As an AI\b"
+    r"|I (?:can(?:'|’)?t|cannot|won(?:'|’)?t|am (?:unable|not able) to) (?:to )?"
+    r"(?:help|assist|do|comply|provide|write|summari[sz]e|continue|fulfil)\b)",
+    re.IGNORECASE,
+)
+"""How models decline in English; one that says so in its stop reason is recognised in any language."""
+LONGEST_ERROR = 400
+"""Characters: a longer text that begins like this tells of an error or a refusal."""
+SHOWN_CHARS = 80
+"""Characters of an invented path or quote that are shown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +70,7 @@ class Expects:
     missing: Quantity | None = None
     min_chars: Quantity | None = None
     max_tokens: Quantity | None = None
+    invented: Quantity | None = None
 
     @classmethod
     def build(cls, raw: Mapping[str, Any], make: Maker) -> Expects:
@@ -60,12 +84,21 @@ class Expects:
             number("missing"),
             number("min_chars"),
             number("max_tokens"),
+            number("invented"),
         )
 
-    def judge(self, reply: Reply, scene: Scene, room: float) -> str | Refused:
+    def judge(
+        self,
+        reply: Reply,
+        scene: Scene,
+        room: float,
+        source: Source | None = None,
+        users: Sequence[str] = (),
+    ) -> str | Refused:
         """The text that may be used, or why there is none. ``room``: tokens it must stay under.
 
-        Of a stand-in only the size counts; one that is too large is cut, because a model's would be refused.
+        Paths and quotes are held against ``source``; sections under the headings ``users`` quote users. Of a
+        stand-in only the size counts; one that is too large is cut, because a model's would be refused.
         Raises NoValue.
         """
         if reply.stop not in STOPPED:
@@ -81,7 +114,15 @@ class Expects:
             return Refused("empty", "nothing is left of the answer without its scratch part")
         if _CALL.match(text):
             return Refused("tool_call", "the answer is a tool call, written as text")
-        short = self._sections(text, scene) or self._length(text, scene)
+        if _ERROR.match(text) and len(text) < LONGEST_ERROR:
+            return Refused("invalid", "the answer is the text of an error")
+        if _REFUSAL.match(text) and len(text) < LONGEST_ERROR:
+            return Refused("refusal", "the answer declines to write")
+        short = (
+            self._sections(text, scene)
+            or self._length(text, scene)
+            or (self._invented(text, scene, source, users) if source is not None else None)
+        )
         if short is not None:
             return short
         tokens = scene.count(text)
@@ -92,6 +133,7 @@ class Expects:
         return text
 
     def _text(self, text: str) -> str | Refused:
+        text = _FENCE.sub("", _thoughts(text))
         for tag in self.strip:
             text = stripped(text, tag, self.extract)
         if self.extract is None:
@@ -111,6 +153,19 @@ class Expects:
             return None
         return Refused("invalid", f"{len(absent)} sections are missing: {', '.join(absent)}")
 
+    def _invented(self, text: str, scene: Scene, source: Source, users: Sequence[str]) -> Refused | None:
+        forgiven = math.inf if self.invented is None else self.invented.value(scene.name)
+        if forgiven == math.inf:
+            return None
+        found = [
+            *invented_paths(text, source),
+            *(f'"{quote}"' for quote in invented_quotes(text, source, users, self.sections)),
+        ]
+        if len(found) <= forgiven:
+            return None
+        shown = ", ".join([one if len(one) <= SHOWN_CHARS else f"{one[:SHOWN_CHARS]}…" for one in found])
+        return Refused("invalid", f"{len(found)} paths or quotes are nowhere in the source: {shown}")
+
     def _length(self, text: str, scene: Scene) -> Refused | None:
         least = 0.0 if self.min_chars is None else self.min_chars.value(scene.name)
         if len(text) < least:
@@ -121,6 +176,15 @@ class Expects:
         if most < math.inf and (tokens := scene.count(text)) > most:
             return Refused("invalid", f"the text has {tokens} tokens; {int(most)} are allowed")
         return None
+
+
+def _thoughts(text: str) -> str:
+    """The text without thinking that was written out in front of it, closed or not."""
+    begin = _THINKING.match(text)
+    if begin is None:
+        return text
+    end = re.compile(rf"</\s*{begin[1]}\s*>", re.IGNORECASE).search(text, begin.end())
+    return "" if end is None else text[end.end() :]
 
 
 def _stand_in(text: str, scene: Scene, room: float) -> str:
@@ -176,31 +240,3 @@ def _end(text: str, closings: Sequence[re.Match[str]], extract: str | None) -> i
             if wrapper.match(text, closing.end()):
                 return closing.end()
     return closings[0].end() if closings else None
-
-
-def _plain(text: str) -> str:
-    return " ".join(text.replace("_", " ").split()).casefold()
-
-
-def heading(text: str, section: str) -> tuple[int, int] | None:
-    """Start and end of the line that is the heading of a section, in any case and markup; None if there is
-    none.
-    """
-    wanted = _plain(section)
-    at = 0
-    for line in text.splitlines(keepends=True):
-        bare = line[_markup(line) :]
-        found = _plain(bare)
-        if found.startswith(wanted) and _HEADING_END.match(found[len(wanted) :]):
-            return at, at + len(line)
-        # A heading may itself begin with what looks like a number or a mark.
-        whole = _plain(line)
-        if whole.startswith(wanted) and _HEADING_END.match(whole[len(wanted) :]):
-            return at, at + len(line)
-        at += len(line)
-    return None
-
-
-def _markup(line: str) -> int:
-    found = _MARKUP.match(line)
-    return found.end() if found is not None else 0

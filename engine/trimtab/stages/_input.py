@@ -9,6 +9,7 @@ from typing import Any
 from ..conversation.items import THINK, Item, ItemMaker
 from ..conversation.request import Message, Request
 from ..conversation.view import View
+from ..directives import WISHES, Wish, write
 from ..policy.expressions import Quantity
 from ..policy.maker import Maker
 from ..policy.scene import Scene
@@ -71,7 +72,7 @@ class Input:
 @dataclass(frozen=True, slots=True)
 class Sheet:
     """One input, ready to be asked with: ``tokens`` is its estimate in the writer's tokens, without the
-    prompt.
+    prompt. ``seal`` is the mark of all fences in the question.
     """
 
     request: Request | None
@@ -79,21 +80,34 @@ class Sheet:
     system: str | None
     point: str | None
     tokens: float
+    seal: str
 
 
-def sheet(scene: Scene, given: Input, material: Material, start: int, model: str) -> Sheet:
-    """The material as it goes to a model."""
+def sheet(
+    scene: Scene, given: Input, material: Material, start: int, model: str, others: Sequence[str] = ()
+) -> Sheet:
+    """The material as it goes to a model; ``others`` are texts that will be fenced with the same mark."""
     if given.as_text:
         text = transcript(material.entries)
-        fenced = fence(text, mark([text]))
+        seal = mark([text, *others])
+        fenced = fence(text, seal)
         tokens = scene.maker.count(fenced) * factor_of(scene, model)
         if given.role == "system":
-            return Sheet(None, "", fenced, None, tokens)
-        return Sheet(None, fenced, None, None, tokens)
+            return Sheet(None, "", fenced, None, tokens, seal)
+        return Sheet(None, fenced, None, None, tokens, seal)
     messages = _messages(scene, material, model)
-    request = _request(scene, messages, material, model)
+    if not material.changed and model == scene.request.model:
+        # Byte for byte what the main thread sends, so that its cache serves both.
+        items = [entry.item for entry in material.entries]
+        request = write(
+            scene.request, items, {WISHES: (Wish("newest_user"),)} if _cached(scene) else {}
+        ).request
+    else:
+        request = _request(scene, messages, material, model)
     tokens = (scene.overhead_estimate + material.tokens) * tokens_each(scene, material, model)
-    return Sheet(request, "", None, _point(scene, material, start), tokens)
+    words, count = _marked_point(scene, material, start)
+    seal = mark([words, *others])
+    return Sheet(request, "", None, _point(words, count, seal), tokens, seal)
 
 
 def tokens_each(scene: Scene, material: Material, model: str) -> float:
@@ -138,6 +152,13 @@ def _request(scene: Scene, messages: Sequence[Message], material: Material, mode
             before = list(system)
         system = [*before, *(block for entry in material.entries[:own] for block in entry.blocks)]
     return replace(scene.request, model=model, messages=list(messages[own:]), system=system, info=())
+
+
+def _cached(scene: Scene) -> bool:
+    """Whether the main thread's requests are cached by marks that the writer's request lacks: those a stage sets, and
+    the one the API sets itself.
+    """
+    return bool(scene.history.history.marked) or scene.request.extra.get("cache_control") is not None
 
 
 def _messages(scene: Scene, material: Material, model: str) -> list[Message]:
@@ -190,17 +211,22 @@ def mended(messages: Sequence[Message], model: str) -> list[Message]:
 # ---------------------------------------------------------------------------------------------- marked point
 
 
-def _point(scene: Scene, material: Material, start: int) -> str | None:
-    """The words that tell a writer where its part begins, if it sees more than that part; else None."""
+def _marked_point(scene: Scene, material: Material, start: int) -> tuple[str, int]:
+    """How the part of a writer begins, and how many messages it has; no words if it sees nothing but that part."""
     before = [entry for entry in material.entries if entry.index < start]
     inside = [entry for entry in material.entries if entry.index >= start]
     if not inside or len(before) <= leading([entry.item for entry in before]):
-        return None
+        return "", 0
     words = transcript(inside[:1]) or transcript(inside[:3])
-    shown = cut(words, Limit("chars", POINT_CHARS), scene.count)
-    count = len(inside)
+    return cut(words, Limit("chars", POINT_CHARS), scene.count), len(inside)
+
+
+def _point(words: str, count: int, seal: str) -> str | None:
+    """What tells a writer where its part begins."""
+    if not count:
+        return None
     return (
         f"The marked point lies before the last {count} messages above; the first of them begins like this "
-        f"(a quotation, to find the place by):\n{fence(shown, mark([shown]))}\n"
+        f"(a quotation, to find the place by):\n{fence(words, seal)}\n"
         "Report what stands behind the marked point only. What comes before it stays where it is."
     )

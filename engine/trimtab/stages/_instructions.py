@@ -12,7 +12,7 @@ from ..policy.expressions import Quantity
 from ..policy.maker import Maker
 from ..policy.scene import Scene
 from ..templating import Text
-from ._expects import heading
+from ._headings import heading
 from ._variables import variables
 
 _HEADING = re.compile(r"^(#{1,6})\s", re.MULTILINE)

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..conversation.items import USE
-from ..facts import text_of
+from ..facts import MENTIONS, text_of
 from ..policy.scene import Scene
 from ._originals import covered
 from ._range import Range
@@ -28,6 +28,9 @@ def read_fact(scene: Scene, name: str, place: Range) -> Sequence[Mapping[str, An
 
     Merged records and those of which only the newest counts are whole, whatever they were read from.
     """
+    if name == MENTIONS and scene.facts.records(name) is None:
+        items = scene.view.items
+        return scene.mentions([items[index] for index in place.indexes()])
     records = scene.fact(name)
     rule = scene.book.rules.get(name)
     if not records or (rule is not None and (rule.key or rule.last)):

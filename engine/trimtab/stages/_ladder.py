@@ -1,4 +1,6 @@
-"""The rungs a writer tries when the plain input fails: remove, clip, media, back to the shortened texts."""
+"""The rungs a writer tries when the plain input fails: remove, clip, kinds of blocks, media, back to the shortened
+texts.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,18 @@ from ..conversation.items import Block
 from ..policy.expressions import Quantity
 from ..policy.maker import Maker
 from ..policy.scene import Scene
-from ._material import LEFT_OUT, Entry, Limit, Material, clipped, each_block, emptied, paired, with_media
+from ._material import (
+    LEFT_OUT,
+    Entry,
+    Limit,
+    Material,
+    clipped,
+    each_block,
+    emptied,
+    paired,
+    with_media,
+    without,
+)
 
 MAX_TIMES = 1000
 """A rung is never repeated more often; each repeat may be a call."""
@@ -44,6 +57,7 @@ class Rung:
     media: str | None
     shortened: bool
     times: Quantity | None
+    without: frozenset[str] = frozenset()
 
     @classmethod
     def build(cls, raw: Mapping[str, Any], make: Maker, *where: str | int) -> Rung:
@@ -60,7 +74,13 @@ class Rung:
             raw.get("media"),
             raw.get("originals") is False,
             make.quantity(raw["times"], *where, "times") if "times" in raw else None,
+            frozenset(raw.get("without") or ()),
         )
+
+    @property
+    def only_back(self) -> bool:
+        """Whether it does nothing but go back to the shortened texts."""
+        return self.shortened and not (self.removal or self.clips or self.media or self.without)
 
     def repeats(self, scene: Scene) -> int:
         """How often it may be tried. Raises NoValue."""
@@ -75,6 +95,8 @@ class Rung:
         before = material
         if self.media is not None:
             material = with_media(scene, material, self.media)
+        if self.without:
+            material = without(scene, material, self.without)
         if self.clips:
             material = clipped(scene, material, limits_of(self.clips, scene))
         if self.removal is not None:

@@ -18,7 +18,7 @@ from ..policy.standing import brought, end_of, missing, place_of
 from ..records import Note
 from ..templating import Text
 from ._compose import NOTE_TOKENS
-from ._expects import heading
+from ._headings import heading
 from ._material import Limit, cut
 from ._range import Part, Range
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from ..conversation.edits import Splice
 from ..conversation.fold import sequence
-from ..conversation.items import Item
+from ..conversation.items import SERVER, Item, blocks_of
 from ..facts import text_of
 from ..policy.evaluation import NoValue
 from ..policy.scene import Scene
@@ -24,14 +24,20 @@ def previous_text(scene: Scene, items: Iterable[Item], wrapper: Text | None) -> 
     """The words of the earlier summaries among the items, oldest first; empty if there is none."""
     summaries = [item for item in items if item.origin == "summary"]
     # A text beside the summary that the assistant is made to say ("Understood.") is no summary.
-    told = [item for item in summaries if item.role != "assistant"] or summaries
+    told = [item for item in summaries if item.role != "assistant" or item.mask & SERVER] or summaries
     edges = _edges(scene, wrapper) if told and wrapper is not None else []
     ours = {new.serial for _, splice in scene.overlay.splices for new in splice.items} if told else set()
     found: list[str] = []
     for item in told:
-        text = unwrapped(text_of(item.message.get("content")), edges)
+        text = _compacted(item) or unwrapped(text_of(item.message.get("content")), edges)
         found.append(text if item.serial in ours else without_thoughts(text))
     return "\n\n".join([text for text in found if text])
+
+
+def _compacted(item: Item) -> str:
+    """What can be read of a block of the API's own compaction; empty if the message is no such."""
+    blocks = blocks_of(item.message) if item.mask & SERVER else ()
+    return "\n\n".join([str(one.get("content") or "") for one in blocks if one.get("type") == "compaction"])
 
 
 def written(scene: Scene, items: Iterable[Item]) -> list[Item]:

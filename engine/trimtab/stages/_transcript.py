@@ -11,15 +11,14 @@ from typing import Any
 
 from ..conversation.items import Block
 from ..conversation.view import is_media
+from ..templating import without_labels
 from ._material import Entry, media_name
 
 _LABEL = re.compile(
-    r"^(?=[ \t]*\[(?:user|assistant|system|command|earlier summary|attachment|note|reminder|context|example"
-    r"|result|error)\b[^\]\n]*\][ \t]*$)",
-    re.IGNORECASE | re.MULTILINE,
+    r"\s*\[\s*(?:user|assistant|system|command|earlier summary|attachment|note|reminder|context|example"
+    r"|result|error)\b[^\]]*\]\s*$"
 )
-"""Where a line begins that could pass for one of our labels."""
-
+"""A line that could pass for one of our labels, as it looks."""
 LABELS: Mapping[str, str] = {
     "user": "user",
     "command": "command of the user",
@@ -45,7 +44,7 @@ def transcript(entries: Sequence[Entry]) -> str:
         for own, text in _parts(entry, names):
             if not text.strip():
                 continue
-            escaped = _LABEL.sub("\\\\", text.strip("\n"))
+            escaped = without_labels(text.strip("\n"), _LABEL)
             # Texts of one speaker in a row need one label only.
             parts.append(escaped if own == label and own in LABELS.values() else f"[{own}]\n{escaped}")
             label = own

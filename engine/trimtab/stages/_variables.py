@@ -43,8 +43,13 @@ class Lazy(Mapping[str, Any]):
         return len(self._makers)
 
 
-def variables(scene: Scene, text: Text, own: Mapping[str, Any] | None = None) -> dict[str, Any]:
-    """The common variables ``text`` reads, and ``own``, which win.
+def variables(
+    scene: Scene,
+    text: Text,
+    own: Mapping[str, Any] | None = None,
+    fact: Callable[[str], Any] | None = None,
+) -> dict[str, Any]:
+    """The common variables ``text`` reads, and ``own``, which win; facts are read by ``fact``.
 
     Metrics and limits without a value are None, which is shown as nothing; the others are whole numbers where
     a part of one means nothing (``_whole``). Of ``facts`` there are the records of those the text names (None:
@@ -52,13 +57,13 @@ def variables(scene: Scene, text: Text, own: Mapping[str, Any] | None = None) ->
     """
     found: dict[str, Any] = {}
     for name in text.variables & COMMON:
-        found[name] = _value(scene, text, name)
+        found[name] = _value(scene, text, name, fact or scene.fact)
     if own:
         found.update(own)
     return found
 
 
-def _value(scene: Scene, text: Text, name: str) -> Any:
+def _value(scene: Scene, text: Text, name: str, fact: Callable[[str], Any]) -> Any:
     if name == "automatic":
         return scene.event != "manual"
     if name == "settings":
@@ -66,7 +71,7 @@ def _value(scene: Scene, text: Text, name: str) -> Any:
     if name == "limits":
         return _limits(scene, _fields(text, "limits"))
     if name == "facts":
-        return _facts(scene, _fields(text, "facts"))
+        return _facts(scene, _fields(text, "facts"), fact)
     try:
         value = scene.metric(name)
     except NoValue:
@@ -100,7 +105,7 @@ def _limits(scene: Scene, wanted: set[str] | None) -> dict[str, Any]:
     return found
 
 
-def _facts(scene: Scene, wanted: set[str] | None) -> dict[str, Any]:
+def _facts(scene: Scene, wanted: set[str] | None, fact: Callable[[str], Any]) -> dict[str, Any]:
     if wanted is None:
         wanted = {*scene.book.rules, *scene.facts.named}
-    return {name: scene.fact(name) for name in wanted}
+    return {name: fact(name) for name in wanted}

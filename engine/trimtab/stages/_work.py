@@ -10,8 +10,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ..conversation.edits import Spot
-from ..conversation.items import Item
+from ..conversation.items import Item, blocks_of
 from ..conversation.view import View
+from ..directives import COMPACT_BETA
 from ..effects import Core, EffectFailed, hook, put
 from ..naming import stored_name
 from ..policy.expressions import Quantity
@@ -24,15 +25,20 @@ from ..validity.base import Place
 from ._compose import DEFAULT, Composed, Composer, Part
 from ._expects import Refused
 from ._freed import Freed
-from ._ground import Ground, Records
+from ._ground import Given, Ground, Records
 from ._instructions import Instruction, instructions
 from ._known import pending_text, read_fact
 from ._material import gather
 from ._previous import previous_text, written
 from ._range import Range, has_tail, last_user, leading, open_round, pieces, put_in_front
+from ._redact import clean_text
+from ._source import Source, source_of
 from ._transcript import transcript
 from ._variables import variables
 from ._writer import Task, Writer, Written
+
+ADDED = frozenset({"unsent", "results_left_out", "input_tokens", "redacted_given", "redacted_text"})
+"""Remarks of several texts that add up."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,31 +181,44 @@ class Work:
         room = scene.tokens_of(replaced - composer.compose("", guess).tokens(scene) - 5)
         if room <= 0:
             return Refused("larger", "what would stay is no smaller than what would go")
-        text = ""
+        text, block = "", None
         if composer.needs_text:
-            written = yield from self._write(place, previous, room)
+            written = yield from self._write(composer, previous, room)
             if written.text is None:
                 assert written.failure is not None
                 return written.failure
-            text = written.text
-            if stage.ground is not None and not any(call.assumed for call in self.calls):
+            text, block = written.text, written.block
+            if block is not None:
+                self.remarks["betas"] = [COMPACT_BETA]
+            elif stage.ground is not None and not any(call.assumed for call in self.calls):
                 sections = stage.writer.expects.sections if stage.writer is not None else ()
-                text, added = stage.ground.add(text, scene, self._reader(place), sections, room)
-                if added:
-                    self.remarks["grounded"] = added
-        made = _Made(place, composer.compose(text, None), text=text)
+                given = Given(self._reader(place), sections, self._source(place), self._previous(place), room)
+                grounded = stage.ground.add(text, scene, given)
+                text = grounded.text
+                if grounded.added:
+                    self.remarks["grounded"] = dict(grounded.added)
+                    self.remarks["quoted"] = list(grounded.quoted)
+            # What was put back is the conversation's own words.
+            text, places = yield from clean_text(text)
+            if places:
+                self._remember({"redacted_text": places})
+        made = _Made(place, composer.compose(text, None, block), text=text)
         if stage.store is not None:
             path = yield from self._store(stage.store, made)
-            made.composed = composer.compose(text, path)
+            made.composed = composer.compose(text, path, block)
         return made
 
-    def _write(self, place: Range, previous: str, room: float) -> Core[Written]:
-        stage, scene = self.stage, self.scene
+    def _write(self, composer: Composer, previous: str, room: float) -> Core[Written]:
+        stage, scene, place = self.stage, self.scene, composer.place
         if self.ready is not None:
             return self._fitting(self.ready[place.parts], room)
         pending = pending_text(scene)
         if stage.writer is not None:
-            task = Task(place.start, place.stop, room, place.direction, previous, self.wishes, pending)
+            block = self._no_block(composer)
+            users = stage.ground.users if stage.ground is not None else ()
+            task = Task(
+                place.start, place.stop, room, place.direction, previous, self.wishes, pending, users, block
+            )
             written = yield from stage.writer.write(scene, task)
             self.calls.extend(written.calls)
             self._remember(written.remarks)
@@ -213,14 +232,19 @@ class Work:
             "sections": [],
             "pending": pending,
         }
-        given = variables(scene, stage.text, own)
-        if "facts" in given:
-            read = self._reader(place)
-            given["facts"] = {name: read(name) for name in given["facts"]}
-        text = stage.text.render(given).strip()
+        text = stage.text.render(variables(scene, stage.text, own, self._reader(place))).strip()
         if not text:
             return Written(failure=Refused("empty", "the template gives no text"))
         return self._fitting(text, room)
+
+    def _no_block(self, composer: Composer) -> str | None:
+        """Why no block of the API's own compaction can stand in the range's place; None: it can."""
+        place, items = composer.place, self.scene.view.items
+        if self.scene.request.format != "anthropic":
+            return f"an API of the format {self.scene.request.format} has no compaction of its own"
+        if place.start > leading(items) or len(place.parts) > 1 or not composer.leads:
+            return "the API's own compaction must stand first, and something would stay in front of it"
+        return None
 
     def _fitting(self, text: str, room: float) -> Written:
         """A text that nobody was asked for, if it is small enough."""
@@ -236,13 +260,20 @@ class Work:
     def _reader(self, place: Range) -> Callable[[str], Records | None]:
         return lambda name: read_fact(self.scene, name, place)
 
+    def _source(self, place: Range) -> Source:
+        """What a text for the range could be made from."""
+        shown = self.scene.view.items[: place.stop]
+        return source_of(
+            self.scene, (block for item in shown for block in blocks_of(item.message)), [self.wishes]
+        )
+
     def _remember(self, remarks: Mapping[str, Any]) -> None:
         """Lists and counts of several texts add up; of other remarks the newest stands."""
         for name, value in remarks.items():
             before = self.remarks.get(name)
             if isinstance(value, list) and isinstance(before, list):
                 self.remarks[name] = [*before, *value]
-            elif name in ("unsent", "results_left_out", "input_tokens") and isinstance(before, int):
+            elif name in ADDED and isinstance(before, int):
                 self.remarks[name] = before + value
             else:
                 self.remarks[name] = value
@@ -350,6 +381,7 @@ class Work:
         counts = {
             "messages": len(self.remarks.get("dropped", ())),
             "results": self.remarks.get("results_left_out", 0),
+            "parts": len(self.remarks.get("shortened", ())),
         }
         said = [f"{count} of the {what}" for what, count in counts.items() if count]
         if not said:

@@ -9,29 +9,34 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..effects import Core, EffectFailed, Question, Reply, ask
+from ..effects import Core, EffectFailed, Question, Reply
 from ..policy.expressions import Quantity
 from ..policy.maker import Maker
 from ..policy.proposal import ModelCall
 from ..policy.scene import Scene
-from ..templating import Text, fence, mark
+from ..templating import Text, fence
+from ._calls import Caller, answered_call
 from ._expects import Expects, Refused
 from ._input import Input, Sheet, excess, factor_of, sheet, tokens_each
 from ._ladder import Rung
-from ._material import Material
+from ._left_out import LeftOut, left_out
+from ._material import Material, gather, paired
 from ._models import models_of
+from ._patience import RETRIES
+from ._redact import clean_text, without_secrets
+from ._source import Source, source_of
 from ._variables import variables
 
 SERVER = "server"
-RETRIES = 2
-"""Repeats of a call that failed for a passing reason (LANGUAGE §9)."""
+"""The name of the API's own compaction among the models of a stage."""
 
 
 @dataclass(frozen=True, slots=True)
 class Task:
     """What is to be written about: view items ``[start, stop)``, and the prompt's variables.
 
-    ``room``: tokens the text must stay under.
+    ``room``: tokens the text must stay under; ``users`` are the headings of sections with words of users;
+    ``no_block``: why nothing the API compacts by itself can stand there.
     """
 
     start: int
@@ -41,18 +46,27 @@ class Task:
     previous: str
     instructions: str
     pending: str
+    users: tuple[str, ...] = ()
+    no_block: str | None = "only a summary can be a block of the API"
 
 
 @dataclass(slots=True)
 class Written:
     """What came of it: the text and who wrote it, or the failure that stood last; the calls and what was
-    shortened.
+    shortened. ``block``: the API's own, which says the same as the text.
     """
 
     text: str | None = None
+    block: Mapping[str, Any] | None = None
     failure: Refused | None = None
     calls: list[ModelCall] = field(default_factory=list)
     remarks: dict[str, Any] = field(default_factory=dict)
+
+    def redacted(self, *, given: int = 0, text: int = 0) -> None:
+        """Count the places where secrets were: in what the writer was given, and in its text."""
+        for name, places in (("redacted_given", given), ("redacted_text", text)):
+            if places:
+                self.remarks[name] = self.remarks.get(name, 0) + places
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,15 +152,21 @@ class _Session:
         """Plain input, then the ladder, with one model; what failed, in order."""
         writer, scene = self.writer, self.scene
         if name == SERVER and SERVER not in scene.settings:
-            self.written.calls.append(ModelCall(name, self.purpose, problem="unavailable"))
-            return [Refused("unavailable", "the API's own compaction is not offered by this engine yet")]
+            failure = yield from self._by_the_api()
+            return [] if failure is None else [failure]
         named = models_of([name], scene)
         model = scene.request.model if named == ["same"] else named[0] if named else None
         if model is None or model in self.asked:
             return []
         self.asked.add(model)
         if self.plain is None:
-            self.plain = self._material(writer.input.originals)
+            try:
+                self.plain = yield from self._material(writer.input.originals)
+            except EffectFailed as problem:
+                self.written.calls.append(
+                    ModelCall(model, self.purpose, problem=problem.reason, message=str(problem))
+                )
+                return [Refused(problem.reason, str(problem), problem.excess_tokens)]
         failures: list[Refused] = []
         last = yield from self._attempt(self.plain, model, 0)
         if last is None:
@@ -157,8 +177,8 @@ class _Session:
                 continue
             material = self.plain
             if rung.shortened and writer.input.originals:
-                material = self._material(False)
-            elif rung.shortened and rung.removal is None and not rung.clips and rung.media is None:
+                material = yield from self._material(False)
+            elif rung.only_back:
                 continue
             for _ in range(rung.repeats(scene)):
                 too_much = None if last.excess is None else last.excess / self._ratio(material, model)
@@ -181,14 +201,25 @@ class _Session:
             return factor_of(self.scene, model)
         return tokens_each(self.scene, material, model)
 
-    def _material(self, originals: bool) -> Material:
+    def _material(self, originals: bool) -> Core[Material]:
         task = self.task
-        return self.writer.input.material(self.scene, task.start, task.stop, originals=originals)
+        plain = self.writer.input.material(self.scene, task.start, task.stop, originals=originals)
+        clean, places = yield from without_secrets(self.scene, plain)
+        self.written.redacted(given=places)
+        return paired(self.scene, clean) if clean is not plain else plain
+
+    def _source(self) -> Source:
+        """All that a text could be made from: the plain input, whatever a rung leaves out, and the prompt's words."""
+        task, plain = self.task, self.plain
+        assert plain is not None
+        blocks = (block for entry in plain.entries for block in entry.blocks)
+        return source_of(self.scene, blocks, [task.previous, task.instructions, task.pending])
 
     def _attempt(self, material: Material, model: str, rung: int) -> Core[Refused | None]:
         """One input, asked with one model; None if its text is accepted."""
         writer, scene, written = self.writer, self.scene, self.written
-        page = sheet(scene, writer.input, material, self.task.start, model)
+        assert self.plain is not None
+        page = sheet(scene, writer.input, material, self.task.start, model, [self.task.previous])
         question = self._question(writer.prompt, page, model)
         output = question.max_output
         count = scene.maker.count
@@ -202,36 +233,77 @@ class _Session:
                 f"about {round(tokens)} tokens do not fit {model}: {math.ceil(over)} too many",
                 over,
             )
-        judged = yield from self._ask(question, model, rung, self.purpose, writer.retries)
+        shown = left_out(self.plain, material, self.task.start)
+        room = self.task.room - scene.count(shown.words)
+        judged = yield from self._caller(tokens).text(question, model, self.purpose, rung, room)
         if isinstance(judged, Refused):
             return judged
-        written.text = judged
-        self._account(material, rung, tokens)
+        written.text = shown.told(judged)
+        self._account(shown, rung, tokens)
         if writer.review is not None:
-            yield from self._review(writer.review, judged, material, rung)
+            yield from self._review(writer.review, judged, material, rung, shown)
         return None
 
-    def _ask(
-        self, question: Question, model: str, rung: int, purpose: str, retries: Quantity | None
-    ) -> Core[str | Refused]:
-        """The accepted text of one question, repeated after transient errors."""
-        scene, calls = self.scene, self.written.calls
-        left = RETRIES if retries is None else min(retries.value(scene.name), 1000)
-        while True:
-            try:
-                reply: Reply = yield from ask(question, purpose, self._declared())
-            except EffectFailed as problem:
-                calls.append(ModelCall(model, purpose, problem=problem.reason, rung=rung))
-                if problem.transient and left >= 1:
-                    left -= 1
-                    continue
-                return Refused(problem.reason, str(problem), problem.excess_tokens)
-            judged = self.writer.expects.judge(reply, scene, self.task.room)
-            why = judged.reason if isinstance(judged, Refused) else None
-            calls.append(ModelCall(reply.model or model, purpose, reply.usage, reply.assumed, why, rung))
-            return judged
+    def _caller(self, tokens: float | None = None) -> Caller:
+        retries = RETRIES if self.writer.retries is None else self.writer.retries.value(self.scene.name)
+        return Caller(
+            self.writer.expects,
+            self._judge,
+            retries,
+            self._declared(),
+            self.written.calls,
+            self.written.redacted,
+            tokens,
+        )
 
-    def _review(self, review: Review, text: str, material: Material, rung: int) -> Core[None]:
+    def _judge(self, expects: Expects, reply: Reply, room: float) -> str | Refused:
+        return expects.judge(reply, self.scene, room, self._source(), self.task.users)
+
+    def _by_the_api(self) -> Core[Refused | None]:
+        """The API's own compaction of all up to the range's end; None if it is accepted."""
+        scene, task, written = self.scene, self.task, self.written
+        model = scene.request.model
+        if task.no_block is not None:
+            written.calls.append(
+                ModelCall(SERVER, self.purpose, problem="unavailable", message=task.no_block)
+            )
+            return Refused("unavailable", task.no_block)
+        page = sheet(
+            scene,
+            Input(),
+            gather(scene, 0, task.stop, originals=False, previous=True),
+            0,
+            model,
+            [task.previous],
+        )
+        # Wishes replace the API's own prompt, so that they cannot go without the whole of ours.
+        words = self._question(self.writer.prompt, page, model).prompt if task.instructions else ""
+        question = Question(
+            words,
+            model,
+            request=page.request,
+            max_output=self._max_output(),
+            timeout=_finite(self.writer.timeout, scene),
+            compacts=True,
+        )
+        reply = yield from self._caller().reply(question, model, self.purpose, 0)
+        if isinstance(reply, Refused):
+            return reply
+        judged: str | Refused = reply.text
+        if not reply.assumed and reply.stop != "compaction":
+            judged = Refused("unavailable", "the summarizer does not know the API's own compaction")
+        elif not reply.assumed and reply.block is None:
+            judged = Refused("empty", "the API could not compact the conversation")
+        elif (yield from clean_text(reply.text))[1]:
+            judged = Refused("invalid", "the API's own compaction quotes a secret, and cannot be changed")
+        written.calls.append(answered_call(reply, model, self.purpose, judged))
+        if isinstance(judged, Refused):
+            return judged
+        written.text, written.block = judged, reply.block
+        written.remarks["input_tokens"] = round(page.tokens)
+        return None
+
+    def _review(self, review: Review, text: str, material: Material, rung: int, shown: LeftOut) -> Core[None]:
         """A second opinion; its text stands if it passes the gate, else the first one does."""
         why: Refused | None = None
         for name in review.models:
@@ -239,11 +311,13 @@ class _Session:
             model = self.scene.request.model if named == ["same"] else named[0] if named else None
             if model is None:
                 continue
-            page = sheet(self.scene, self.writer.input, material, self.task.start, model)
-            question = self._question(review.prompt, page, model, {"summary": text})
-            judged = yield from self._ask(question, model, rung, "review", self.writer.retries)
+            fenced = [self.task.previous, text]
+            page = sheet(self.scene, self.writer.input, material, self.task.start, model, fenced)
+            question = self._question(review.prompt, page, model, {"summary": fence(text, page.seal)})
+            room = self.task.room - self.scene.count(shown.words)
+            judged = yield from self._caller().text(question, model, "review", rung, room)
             if not isinstance(judged, Refused):
-                self.written.text = judged
+                self.written.text = shown.told(judged)
                 return
             why = judged
         self.written.remarks["review"] = why.message if why is not None else "the review names no model"
@@ -264,7 +338,7 @@ class _Session:
         scene, task, writer = self.scene, self.task, self.writer
         given = {
             "transcript": page.transcript,
-            "previous": task.previous,
+            "previous": fence(task.previous, page.seal) if task.previous else "",
             "instructions": task.instructions,
             "direction": task.direction,
             "sections": list(writer.expects.sections),
@@ -275,39 +349,31 @@ class _Session:
         if page.transcript and "transcript" not in text.variables:
             parts.append(page.transcript)
         if own and "summary" in own and "summary" not in text.variables:
-            summary = str(own["summary"])
-            parts.append(fence(summary, mark([summary])))
+            parts.append(str(own["summary"]))
         if page.point:
             parts.append(page.point)
         prompt = "\n\n".join([part.rstrip() for part in parts if part.strip()])
-        output, timeout = _finite(writer.max_output, scene), _finite(writer.timeout, scene)
         return Question(
             prompt,
             model,
             request=page.request,
             system=page.system,
-            max_output=None if output is None else max(1, int(output)),
+            max_output=self._max_output(),
             effort=writer.effort,
-            timeout=timeout,
+            timeout=_finite(writer.timeout, scene),
         )
 
-    def _account(self, material: Material, rung: int, tokens: float) -> None:
-        """For the receipt: what of the range the accepted text could not know of, and how that came."""
+    def _max_output(self) -> int | None:
+        output = _finite(self.writer.max_output, self.scene)
+        return None if output is None else max(1, int(output))
+
+    def _account(self, shown: LeftOut, rung: int, tokens: float) -> None:
+        """For the receipt: what of the range the accepted text could not know of, and how that came about."""
         remarks = self.written.remarks
-        assert self.plain is not None
-        shown = {entry.item.serial for entry in material.entries}
-        dropped = [
-            entry.item.serial
-            for entry in self.plain.entries
-            if entry.index >= self.task.start and entry.item.serial not in shown
-        ]
         remarks["input_tokens"] = round(tokens)
         if rung:
             remarks["rung"] = rung
-        if dropped:
-            remarks["dropped"] = dropped
-        if material.emptied:
-            remarks["results_left_out"] = material.emptied
+        remarks |= shown.remarks
 
 
 def _finite(limit: Quantity | None, scene: Scene) -> float | None:

@@ -8,11 +8,12 @@ __all__ = ["AskFailed", "Question", "Reply", "Summarizer", "doubtful", "parse", 
 
 
 def parse(spec: str) -> Summarizer | None:
-    """``none``, ``anthropic``, ``command:PROGRAM ARGUMENT…`` or ``canned:FILE``; None for ``none``.
+    """``none``, ``anthropic``, ``openai:MODEL@URL``, ``command:PROGRAM ARGUMENT…`` or ``canned:FILE``; None for
+    ``none``.
 
-    ``anthropic`` makes a client of its own, with the key from where the SDK looks for it, when it is
-    first asked. Raises ValueError for any other text, OSError if the file cannot be read. ``unusable`` and
-    ``doubtful`` say whether it will be able to answer.
+    ``anthropic`` and ``openai`` make a client of their own, with the key from where the SDK looks for it, when
+    they are first asked; ``openai`` may go without the model or the URL. Raises ValueError for any other text,
+    OSError if the file cannot be read. ``unusable`` and ``doubtful`` say whether it will be able to answer.
     """
     kind, _, rest = spec.partition(":")
     if spec == "none":
@@ -21,6 +22,10 @@ def parse(spec: str) -> Summarizer | None:
         from .anthropic import AnthropicSummarizer
 
         return AnthropicSummarizer()
+    if kind == "openai":
+        from .openai import OpenAISummarizer
+
+        return OpenAISummarizer.named(rest) if rest else OpenAISummarizer()
     if kind == "command" and rest.strip():
         from .command import CommandSummarizer
 
@@ -30,7 +35,8 @@ def parse(spec: str) -> Summarizer | None:
 
         return CannedSummarizer.from_file(rest)
     raise ValueError(
-        f"unknown summarizer {spec!r}; it is none, anthropic, command:PROGRAM ARGUMENT… or canned:FILE"
+        f"unknown summarizer {spec!r}; it is none, anthropic, openai:MODEL@URL, command:PROGRAM ARGUMENT… or "
+        "canned:FILE"
     )
 
 

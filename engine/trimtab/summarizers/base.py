@@ -12,21 +12,42 @@ from typing import Any, Protocol
 from ..conversation.items import blocks_of
 from ..conversation.request import Message, Request
 from ..effects import AskFailed, Question, Reply
+from ..templating import fence, mark, without_labels
 
-__all__ = ["AskFailed", "Question", "Reply", "Summarizer", "plain_text", "scrub", "too_late"]
+__all__ = [
+    "AskFailed",
+    "Question",
+    "Reply",
+    "Summarizer",
+    "plain_text",
+    "refuse_compaction",
+    "scrub",
+    "too_late",
+]
 
 _LONE = re.compile("[\ud800-\udfff]")
-_CLOSING = re.compile(r"</(?=\s*conversation\b)", re.IGNORECASE)
+_LABEL = re.compile(r"\s*(?:system|user|assistant|result of)\b.*:\s*$")
+"""A line that could pass for one of our labels, as it looks."""
 
 
 class Summarizer(Protocol):
-    """Answers one question at a time; both methods raise AskFailed and nothing else on purpose."""
+    """Answers one question at a time; both methods raise AskFailed and nothing else on purpose.
+
+    It repeats nothing by itself: the stage does, and accounts for each try. A question that ``compacts`` is
+    refused as ``unavailable`` by whoever has no such thing.
+    """
 
     def answer(self, question: Question) -> Reply:
         """Answer, blocking."""
 
     async def aanswer(self, question: Question) -> Reply:
         """Answer in an event loop; cancelling stops the writer."""
+
+
+def refuse_compaction(question: Question) -> None:
+    """For ports that write texts only. Raises AskFailed if the API's own compaction is asked for."""
+    if question.compacts:
+        raise AskFailed("unavailable", "this summarizer writes texts; the API's own compaction is not its")
 
 
 def too_late(seconds: float | None) -> AskFailed:
@@ -54,39 +75,43 @@ def plain_text(question: Question) -> str:
     if question.request is None:
         parts = [question.system or "", question.prompt]
     else:
-        # The conversation may quote the fence's end, by accident or on purpose.
-        inner = _CLOSING.sub(r"<\\/", _transcript(question.request))
-        parts = [f"<conversation>\n{inner}\n</conversation>", question.prompt]
+        inner = _transcript(question.request)
+        parts = [fence(inner, mark([inner])), question.prompt]
     return "\n\n".join(part for part in parts if part)
 
 
 def _transcript(request: Request) -> str:
     lines: list[str] = []
     if request.system:
-        lines.append(f"System:\n{_inner(request.system)}")
+        lines.append(f"System:\n{without_labels(_inner(request.system), _LABEL)}")
     names: dict[str, str] = {}
     for message in request.messages:
         role = str(message.get("role", "user")).capitalize()
         for block in blocks_of(message):
-            text = _block(role, block, names)
-            if text:
-                lines.append(text)
+            label, text = _block(role, block, names)
+            if text.strip():
+                lines.append(f"{label}:\n{without_labels(text, _LABEL)}")
     return "\n\n".join(lines)
 
 
-def _block(role: str, block: Message, names: dict[str, str]) -> str:
+def _block(role: str, block: Message, names: dict[str, str]) -> tuple[str, str]:
+    """Label and words of a block; thinking has none."""
     kind = block.get("type")
     if kind == "tool_use":
-        names[str(block.get("id"))] = name = str(block.get("name"))
-        return f"{role} calls {name}:\n{_json(block.get('input'))}"
+        names[str(block.get("id"))] = name = _on_one_line(block.get("name"))
+        return f"{role} calls {name}", _json(block.get("input"))
     if kind == "tool_result":
         name = names.get(str(block.get("tool_use_id")), "a tool")
         failed = " (an error)" if block.get("is_error") else ""
-        return f"Result of {name}{failed}:\n{_inner(block.get('content'))}"
+        return f"Result of {name}{failed}", _inner(block.get("content")) or "(empty)"
     if kind in ("thinking", "redacted_thinking"):
-        return ""
-    text = _inner([block])
-    return f"{role}:\n{text}" if text.strip() else ""
+        return role, ""
+    return role, _inner([block])
+
+
+def _on_one_line(name: Any) -> str:
+    """A name that comes from the traffic, safe inside a label."""
+    return " ".join(str(name).split())[:100]
 
 
 def _inner(content: Any) -> str:

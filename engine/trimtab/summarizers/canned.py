@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from ..effects import REASONS, AskFailed, Question, Reply
+from .base import refuse_compaction
 
 Answer: TypeAlias = str | Mapping[str, Any] | Reply
 """A text; a failure reason by itself (``unavailable``); ``{fail: too_long, excess: 1200, message: …}``; or
@@ -40,6 +41,7 @@ class CannedSummarizer:
         return cls(answers, str(path))
 
     def answer(self, question: Question) -> Reply:
+        refuse_compaction(question)
         self.asked.append(question)
         if len(self.asked) > len(self._answers):
             words = f"all {len(self._answers)} answers have been given"

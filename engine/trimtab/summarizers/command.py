@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ..effects import AskFailed, Question, Reply
-from .base import plain_text, too_late
+from .base import plain_text, refuse_compaction, too_late
 
 TIMEOUT = 600.0
 """Seconds a program may take where the stage sets no ``timeout_seconds``: one that hangs ends the run no more."""
@@ -56,6 +56,7 @@ class CommandSummarizer:
         return f"the program '{program}' was not found {where}"
 
     def answer(self, question: Question) -> Reply:
+        refuse_compaction(question)
         try:
             process = subprocess.Popen(
                 self.command,
@@ -85,6 +86,7 @@ class CommandSummarizer:
         return self._reply(process.returncode, out, err, question)
 
     async def aanswer(self, question: Question) -> Reply:
+        refuse_compaction(question)
         try:
             process = await asyncio.create_subprocess_exec(
                 *self.command,

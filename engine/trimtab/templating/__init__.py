@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from .fencing import fence, mark
+from .fencing import fence, mark, without_labels
 from .problem import TemplateProblem
 from .renderer import Renderer, Text
+from .sharing import shares
 
-__all__ = ["Renderer", "TemplateProblem", "Text", "fence", "mark"]
+__all__ = ["Renderer", "TemplateProblem", "Text", "fence", "mark", "shares", "without_labels"]

@@ -12,6 +12,7 @@ from jinja2 import Undefined
 from jinja2.exceptions import FilterArgumentError
 
 from .fencing import within, without_tag
+from .sharing import shares
 
 MAX_TEXT = 1_000_000
 """Characters any one text in a template, and its whole output, may have."""
@@ -99,7 +100,8 @@ def indented(value: Any, width: int = 4, first: bool = False) -> str:
 
 def quoted(value: Any) -> str:
     """Every line behind ``> ``: other people's words that cannot pass for a heading or a tag of ours."""
-    return "> " + replaced(_text(value).strip("\n"), "\n", "\n> ")
+    # Every kind of line break, or a line that stands behind another kind would be outside of the quote.
+    return "> " + joined(_text(value).strip("\n").splitlines(), "\n> ")
 
 
 def on_one_line(value: Any) -> str:
@@ -151,6 +153,11 @@ def _chosen(one: Any, attribute: str, equal: tuple[Any, ...]) -> bool:
     return bool(found == equal[0]) if equal else bool(found)
 
 
+def names(value: Iterable[Any]) -> list[str]:
+    """The last part of each path."""
+    return [re.split(r"[/\\\\]", _text(path).rstrip("/\\"))[-1] for path in value]
+
+
 def ordered(value: Iterable[Any], attribute: str | None = None, reverse: bool = False) -> list[Any]:
     def key(one: Any) -> tuple[bool, Any]:
         found = field(one, attribute) if attribute else one
@@ -196,21 +203,36 @@ def escaped(value: Any) -> str:
     return replaced(replaced(replaced(_text(value), "&", "&amp;"), "<", "&lt;"), ">", "&gt;")
 
 
-def newest(value: Sequence[Any], attribute: str, chars: int, each: int = 2000) -> list[dict[str, Any]]:
-    """Records within a budget: the first, then as many of the newest as fit, in order, each text clipped.
+def spread(value: Sequence[Any], attribute: str, chars: float, least: int = 200) -> list[dict[str, Any]]:
+    """Records whose texts are within a budget together, in order; long texts are clipped before any is left out.
 
-    Where some are left out, one record ``{"left_out": N}`` stands in their place.
+    Where less than ``least`` would remain of each, those between the first and the newest are left out; one record
+    ``{"left_out": N}`` stands in their place.
     """
-    records = [{**one, attribute: clipped(field(one, attribute), each)} for one in value]
-    if not records:
-        return []
-    left = int(chars) - len(records[0][attribute])
-    start = len(records)
-    while start > 1 and left >= len(records[start - 1][attribute]):
-        start -= 1
-        left -= len(records[start][attribute])
-    gap = [{"left_out": start - 1}] if start > 1 else []
-    return [records[0], *gap, *records[start:]]
+    texts = [_text(field(one, attribute)) for one in value]
+    room = max(0, int(chars))
+    found: list[dict[str, Any]] = []
+    for one, text, share in zip(
+        value, texts, shares([len(text) for text in texts], room, least), strict=True
+    ):
+        if share or not text:
+            found.append({**one, attribute: clipped(text, share)})
+        elif found and "left_out" in found[-1]:
+            found[-1]["left_out"] += 1
+        else:
+            found.append({"left_out": 1})
+    return found
+
+
+def fitting(value: Iterable[Any], chars: float, attribute: str | None = None, extra: int = 2) -> list[Any]:
+    """As many of the first as fit together; each costs ``extra`` characters besides its text."""
+    found: list[Any] = []
+    for one in value:
+        chars -= len(_text(field(one, attribute) if attribute else one)) + extra
+        if chars < 0:
+            break
+        found.append(one)
+    return found
 
 
 FILTERS: Mapping[str, Callable[..., Any]] = {
@@ -219,6 +241,7 @@ FILTERS: Mapping[str, Callable[..., Any]] = {
     "e": escaped,
     "escape_tag": untagged,
     "first": first,
+    "fitting": fitting,
     "indent": indented,
     "int": whole,
     "items": lambda value: list(dict(value).items()),
@@ -229,7 +252,7 @@ FILTERS: Mapping[str, Callable[..., Any]] = {
     "list": list,
     "lower": lambda value: _text(value).lower(),
     "map": attributes,
-    "newest": newest,
+    "names": names,
     "oneline": on_one_line,
     "quote": quoted,
     "rejectattr": rejected,
@@ -238,6 +261,7 @@ FILTERS: Mapping[str, Callable[..., Any]] = {
     "round": rounded,
     "selectattr": selected,
     "sort": ordered,
+    "spread": spread,
     "trim": lambda value: _text(value).strip(),
     "truncate": truncated,
     "unique": unique,

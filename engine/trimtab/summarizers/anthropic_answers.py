@@ -1,0 +1,133 @@
+"""What the Messages API says, as a reply or as a failure a stage understands (API-FACTS §3, §6)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from ..conversation.request import Usage
+from ..effects import AskFailed, Reply
+from .headers import repeatable, retry_after
+
+NO_KEY = "no key: set ANTHROPIC_API_KEY, or give a client of your own"
+
+_TOO_LONG = (
+    re.compile(r"prompt is too long: (?P<size>\d+) tokens > (?P<limit>\d+)"),
+    re.compile(r"exceed context limit: (?P<size>\d+) \+ (?P<more>\d+) > (?P<limit>\d+)"),
+    re.compile(r"prompt is too long|exceeds? (?:the )?(?:maximum )?context"),
+)
+"""API-FACTS §6; the last one is for gateways that reword the text."""
+_MEDIA = re.compile(r"image_|\bimages?\b.*(?:exceed|invalid)|too many images|could not process|\bpdf", re.I)
+_TRANSIENT = frozenset({408, 409, 429})
+_PASSING = frozenset({"overloaded_error", "api_error", "rate_limit_error", "timeout_error"})
+_NO_COMPACTION = re.compile(r"^compaction: (?:Extra inputs|.*not (?:supported|available|enabled))", re.I)
+
+
+def reply_of(stream: Any) -> Reply:
+    """The answer of a stream that has ended. Raises AskFailed where it holds no whole one."""
+    message = _heard(stream)
+    if message is None:
+        kind = str(stream.response.headers.get("content-type") or "no type")
+        raise AskFailed("error", f"the answer is no stream of events ({kind[:80]})", transient=True)
+    if message.stop_reason is None:
+        raise AskFailed(
+            "error", "the stream ended before the answer did", transient=True, usage=_usage(message)
+        )
+    block = next((one for one in message.content if one.type == "compaction"), None)
+    if block is not None:
+        # Unsent fields stay away: a compaction block goes back as it came.
+        given = block.model_dump(mode="json", exclude_unset=True)
+        if not given.get("content"):
+            return Reply("", message.stop_reason, _usage(message), model=message.model)
+        return Reply(given["content"], message.stop_reason, _usage(message), model=message.model, block=given)
+    text = "".join(block.text for block in message.content if block.type == "text")
+    return Reply(text, message.stop_reason, _usage(message), model=message.model)
+
+
+def failure_of(problem: Exception, stream: Any = None) -> AskFailed:
+    """What an error of the SDK, or of the transport under it, means to a stage.
+
+    ``stream``: as far as it had come; what it had told of its usage is paid for.
+    """
+    import anthropic
+    import httpx2
+
+    if isinstance(problem, AskFailed):
+        return problem
+    message = _heard(stream)
+    usage = None if message is None else _usage(message)
+
+    def passing(words: str) -> AskFailed:
+        return AskFailed("error", words, transient=True, usage=usage)
+
+    if isinstance(problem, anthropic.APITimeoutError | httpx2.TimeoutException):
+        return passing("the API did not answer in time")
+    if isinstance(problem, anthropic.APIConnectionError):
+        return passing(f"the API could not be reached: {problem}")
+    if isinstance(problem, httpx2.TransportError):
+        return passing(f"the answer broke off: {problem}")
+    if stream is not None and isinstance(problem, ValueError | AssertionError):
+        return passing(f"the stream cannot be read: {type(problem).__name__}: {problem}")
+    if isinstance(problem, TypeError) and "authentication method" in str(problem):
+        return AskFailed("unavailable", NO_KEY)
+    if not isinstance(problem, anthropic.APIStatusError):
+        return AskFailed("error", f"{type(problem).__name__}: {problem}", usage=usage)
+    return _status(problem, usage)
+
+
+def _status(problem: Any, usage: Usage | None) -> AskFailed:
+    status, message, kind = problem.status_code, _words(problem), str(problem.type or "")
+    # In the middle of a stream the status has long been 200; the type of the error says more.
+    text = f"the API answered {kind if status < 400 and kind else status}: {message}"
+    headers = problem.response.headers
+    if status == 413 or kind == "request_too_large":
+        return AskFailed("too_long", text)
+    if status == 404 or kind == "not_found_error":
+        return AskFailed("unavailable", text)
+    if status in _TRANSIENT or status >= 500 or kind in _PASSING:
+        again, wait = repeatable(headers, True), retry_after(headers)
+        return AskFailed("error", text, transient=again, retry_after=wait, usage=usage)
+    if _NO_COMPACTION.search(message):
+        return AskFailed("unavailable", text)
+    for pattern in _TOO_LONG:
+        if found := pattern.search(message):
+            number = {key: int(value) for key, value in found.groupdict().items()}
+            if not number:
+                return AskFailed("too_long", text)
+            excess = number["size"] + number.get("more", 0) - number["limit"]
+            return AskFailed("too_long", text, excess, size_tokens=number["size"])
+    reason = "media" if _MEDIA.search(f"{problem.error_code or ''} {message}") else "error"
+    return AskFailed(reason, text, transient=repeatable(headers, False))
+
+
+def _heard(stream: Any) -> Any:
+    """The message as far as it has come; None before its beginning."""
+    try:
+        return None if stream is None else stream.current_message_snapshot
+    except AssertionError:
+        return None
+
+
+def _usage(message: Any) -> Usage:
+    """What is paid for: of a call with iterations all of them, for a compaction's totals are 0."""
+    raw: dict[str, Any] = message.usage.model_dump()
+    parts = [part for part in raw.get("iterations") or () if isinstance(part, Mapping)]
+    if not parts:
+        return Usage.of(raw, message.model)
+    each = [Usage.of(part) for part in parts]
+    return Usage(
+        sum(one.input for one in each),
+        sum(one.cache_read for one in each),
+        sum(one.cache_write for one in each),
+        sum(one.output or 0 for one in each),
+        message.model,
+        sum(one.cache_write_hour for one in each),
+    )
+
+
+def _words(problem: Any) -> str:
+    body = problem.body
+    inner = body.get("error") if isinstance(body, Mapping) else None
+    words = inner.get("message") if isinstance(inner, Mapping) else None
+    return str(words or problem.message)
