@@ -18,6 +18,8 @@ COMMANDS: Mapping[str, str] = {
     "check": "Check packs and their templates, offline.",
     "show": "Show a pack: settings, limits, stages; --resolved with all it extends.",
     "packs": "List the packs that ship with the engine.",
+    "fmt": "Write packs in one order of keys; comments and line breaks stay.",
+    "migrate": "Bring packs to the newest format of the language; comments stay.",
     "kinds": "List the kinds of stages and their keys.",
     "metrics": "List what conditions and expressions may ask about.",
     "schema": "Print a JSON Schema.",
