@@ -15,6 +15,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("__main__",),
     ("commands", "outputs"),
     ("readers",),
+    ("comparing",),
     ("engine",),
     (
         "session",

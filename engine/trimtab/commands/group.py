@@ -17,6 +17,7 @@ COMMANDS: Mapping[str, str] = {
     "context": "Say what fills the window, by category, and how far it is to the thresholds.",
     "check": "Check packs and their templates, offline.",
     "show": "Show a pack: settings, limits, stages; --resolved with all it extends.",
+    "diff": "Compare two packs: what they say, and what they do to sessions.",
     "packs": "List the packs that ship with the engine.",
     "fmt": "Write packs in one order of keys; comments and line breaks stay.",
     "migrate": "Bring packs to the newest format of the language; comments stay.",
