@@ -105,8 +105,8 @@ def compare(one: Engine, other: Engine, request: Request, event: str, facts: Seq
 
 def hunks(before: Sequence[Any], after: Sequence[Any]) -> list[Hunk]:
     """The stretches in which two message lists differ."""
-    keys = [[_key(message) for message in messages] for messages in (before, after)]
-    matcher = difflib.SequenceMatcher(None, *keys, autojunk=False)
+    old, new = ([_key(message) for message in messages] for messages in (before, after))
+    matcher = difflib.SequenceMatcher(None, old, new, autojunk=False)
     return [Hunk((a, b), (c, d)) for tag, a, b, c, d in matcher.get_opcodes() if tag != "equal"]
 
 
