@@ -83,7 +83,7 @@ class Effect:
             bool(self.hunks)
             or self.before.send is not self.after.send
             or any(each.differs for each in self.stages)
-            or _rest(self.requests[0]) != _rest(self.requests[1])
+            or bool(_rest(self.requests[0]) != _rest(self.requests[1]))
         )
 
 

@@ -147,12 +147,14 @@ def wheel_site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The team's example, built as a wheel and installed into a folder by pip."""
     work = tmp_path_factory.mktemp("wheel")
     shutil.copytree(TEAM, work / "source")
+    pip = ["pip", "install", "-q", "--no-deps", "--no-index", "--no-compile", "harbor-pack"]
     for command in (
-        [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(work / "dist")],
-        [sys.executable, "-m", "pip", "install", "-q", "--no-deps", "--no-index", "--no-compile"]
-        + ["--target", str(work / "site"), "--find-links", str(work / "dist"), "harbor-pack"],
+        ["hatchling", "build", "-t", "wheel", "-d", str(work / "dist")],
+        [*pip, "--target", str(work / "site"), "--find-links", str(work / "dist")],
     ):
-        done = subprocess.run(command, cwd=work / "source", capture_output=True, text=True, check=False)
+        done = subprocess.run(
+            [sys.executable, "-m", *command], cwd=work / "source", capture_output=True, text=True, check=False
+        )
         assert done.returncode == 0, done.stderr
     return work / "site"
 

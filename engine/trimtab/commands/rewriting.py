@@ -14,8 +14,8 @@ from typing import Any, TypeVar
 import click
 
 from ..packs.formatting import read_text
+from ..packs.installed import PACK_FILE
 from ..packs.problems import PackError, Problem
-from ..packs.sources import PACK_FILE
 
 F = TypeVar("F", bound=Callable[..., Any])
 

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from .check import downgraded, errors, examine, finished
-from .installed import chosen, installed_packs
+from .installed import PACK_FILE, chosen, installed_packs
 from .pack import Pack, Setting
 from .problems import PackError, Problem
-from .sources import PACK_FILE, Resolved, resolve, resolve_text, shipped_packs
+from .sources import Resolved, resolve, resolve_text, shipped_packs
 
 if TYPE_CHECKING:
     from ..policy.stage import Kind
