@@ -12,8 +12,9 @@ PACKAGE = data_root() / "engine" / "trimtab"
 MOST_LINES = 400
 
 LAYERS: tuple[tuple[str, ...], ...] = (
-    ("__main__",),
+    ("__main__", "pytest_plugin"),
     ("commands", "outputs"),
+    ("testing",),
     ("readers",),
     ("comparing",),
     ("engine",),

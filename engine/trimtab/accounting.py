@@ -104,16 +104,8 @@ def account_of(
 
     Nothing is committed, written or asked of a model; the session is left as it was.
     """
-    track = session.track
-    saved = track.save()
-    try:
-        seen = track.observe(request)
-        staged = session.staging.stage(request, event, facts or Facts(), seen)
-        scene = session._begin(staged, seen, dry=True).scene()
+    with session.scene(request, facts, event) as scene:
         return account(scene, session.engine.pack.stages)
-    finally:
-        track.restore(saved)
-        session.staging.forget()
 
 
 def account(scene: Scene, stages: Sequence[Stage] = ()) -> Account:

@@ -21,6 +21,7 @@ from .jobs import Desk, Job
 from .journal import Conflict, Journal, JournalError
 from .mending import close, mend_input
 from .outcome import Outcome, make_receipt, moment_text
+from .policy.scene import Scene
 from .policy.stage import EVENTS, SENDING
 from .receipt import Trouble
 from .records import Record, RunRecord
@@ -133,8 +134,22 @@ class Session:
 
     def account(self, request: Request, facts: Facts | None = None, event: str = "before_request") -> Account:
         """What the request holds by category, before any stage runs; nothing is written (``accounting``)."""
+        return account_of(self, request, facts, event)
+
+    @contextmanager
+    def scene(
+        self, request: Request, facts: Facts | None = None, event: str = "before_request"
+    ) -> Generator[Scene, None, None]:
+        """The scene before any stage runs, earlier commits applied; the session stays as it was."""
         with self._turn():
-            return account_of(self, request, facts, event)
+            saved = self.track.save()
+            try:
+                seen = self.track.observe(request)
+                staged = self.staging.stage(request, event, facts or Facts(), seen)
+                yield self._begin(staged, seen, dry=True).scene()
+            finally:
+                self.track.restore(saved)
+                self.staging.forget()
 
     @contextmanager
     def _turn(self) -> Generator[None, None, None]:

@@ -16,6 +16,7 @@ COMMANDS: Mapping[str, str] = {
     "explain": "Say what `run` would do and why; calls no model, writes nothing.",
     "context": "Say what fills the window, by category, and how far it is to the thresholds.",
     "check": "Check packs and their templates, offline.",
+    "test": "Run the tests of packs; say what was expected, what was found, and why.",
     "show": "Show a pack: settings, limits, stages; --resolved with all it extends.",
     "diff": "Compare two packs: what they say, and what they do to sessions.",
     "packs": "List packs: those that ship, are installed, or lie in a folder.",

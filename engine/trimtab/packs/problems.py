@@ -48,6 +48,7 @@ CODES = MappingProxyType(
         "limit-cycle": "limits that are worked out from each other",
         "unknown-stage": "a stage that does not exist",
         "unknown-setting": "a setting that does not exist",
+        "unknown-limit": "a limit that does not exist",
         "unknown-category": "a category of tools that `tools` does not have",
         "unknown-fact": "a fact that neither the pack declares nor a host gives",
         "pattern": "a regular expression that cannot be read or is refused",

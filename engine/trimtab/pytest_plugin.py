@@ -1,0 +1,103 @@
+"""The pytest plugin: ``tests/*.yaml`` beside a ``pack.yaml`` are test files, each of their cases is a test.
+
+Installed with the package (entry point ``pytest11``). It leaves every other YAML file alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from .packs.pack import Pack
+from .packs.problems import PackError
+from .packs.sources import PACK_FILE
+from .testing.model import Case
+from .testing.snapshots import Snapshots
+from .testing.suite import TESTS, Ran, home_of, run_case
+
+_SNAPSHOTS = pytest.StashKey[Snapshots]()
+_PACKS = pytest.StashKey[dict[Path, Pack]]()
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """``--trimtab-update``."""
+    group = parser.getgroup("trimtab")
+    group.addoption(
+        "--trimtab-update", action="store_true", help="write snapshots of packs' tests that differ"
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.stash[_SNAPSHOTS] = Snapshots(bool(config.getoption("--trimtab-update")))
+    config.stash[_PACKS] = {}
+
+
+def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> CaseFileCollector | None:
+    """A collector for the test files of a pack."""
+    beside = file_path.suffix == ".yaml" and file_path.parent.name == TESTS
+    if beside and (file_path.parent.parent / PACK_FILE).is_file():
+        collector: CaseFileCollector = CaseFileCollector.from_parent(parent, path=file_path)
+        return collector
+    return None
+
+
+class CaseFileCollector(pytest.File):
+    """A test file of a pack."""
+
+    def collect(self) -> Iterator[CaseItem]:
+        from .testing.reading import case_file
+
+        try:
+            found = case_file(self.path, self._pack())
+        except PackError as error:
+            raise self.CollectError(str(error)) from None
+        if found.problems:
+            raise self.CollectError("\n".join(problem.render() for problem in found.problems))
+        for case in found.cases:
+            yield CaseItem.from_parent(self, name=case.title, case=case, pack=found.pack)
+
+    def _pack(self) -> Pack:
+        """The pack the file is for, loaded once in a session. Raises PackError."""
+        from .packs.load import load
+
+        packs = self.config.stash[_PACKS]
+        path = home_of(self.path).resolve()
+        if path not in packs:
+            packs[path] = load(path)
+        return packs[path]
+
+
+class CaseFailed(Exception):
+    """A case does not hold; ``ran`` has the failures."""
+
+    def __init__(self, ran: Ran) -> None:
+        super().__init__(f"{ran.case.title}: {ran.failures[0].what}")
+        self.ran = ran
+
+
+class CaseItem(pytest.Item):
+    """One case."""
+
+    def __init__(self, *, case: Case, pack: Pack, **keywords: Any) -> None:
+        super().__init__(**keywords)
+        self.case = case
+        self.pack = pack
+
+    def runtest(self) -> None:
+        ran = run_case(self.case, self.pack, self.config.stash[_SNAPSHOTS])
+        if not ran.passed:
+            raise CaseFailed(ran)
+
+    def repr_failure(self, excinfo: Any, style: Any = None) -> Any:
+        """Expected against found and what decided it; anything else is a bug, shown with its traceback."""
+        if not isinstance(excinfo.value, CaseFailed):
+            return super().repr_failure(excinfo, style)
+        from .outputs.testing import failure_text
+
+        return "\n\n".join(failure_text(failure) for failure in excinfo.value.ran.failures)
+
+    def reportinfo(self) -> tuple[Path, int, str]:
+        return self.path, self.case.at.line - 1, self.name
