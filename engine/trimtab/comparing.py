@@ -55,7 +55,7 @@ class Verdicts:
     @property
     def differs(self) -> bool:
         """Whether the two would tell of it differently."""
-        return _told(self.before) != _told(self.after)
+        return bool(_told(self.before) != _told(self.after))
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,11 +79,12 @@ class Effect:
     @property
     def differs(self) -> bool:
         """Whether what is sent, or what is said of it, differs."""
+        first, second = self.requests
         return (
             bool(self.hunks)
             or self.before.send is not self.after.send
             or any(each.differs for each in self.stages)
-            or bool(_rest(self.requests[0]) != _rest(self.requests[1]))
+            or not _same_rest(first, second)
         )
 
 
@@ -115,8 +116,9 @@ def _key(message: Any) -> str:
     return json.dumps(message, sort_keys=True, default=str)
 
 
-def _rest(request: Request) -> Any:
-    return request.model, request.system, request.tools, request.extra
+def _same_rest(one: Request, other: Request) -> bool:
+    """Whether two requests are the same but for their messages."""
+    return all(getattr(one, name) == getattr(other, name) for name in ("model", "system", "tools", "extra"))
 
 
 def _side(outcome: Outcome) -> Side:

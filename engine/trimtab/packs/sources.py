@@ -10,7 +10,8 @@ from typing import Any
 from ..data import data_root
 from .document import parse_document, read_document
 from .gate import admit
-from .installed import PACK_FILE, chosen, installed_packs
+from .installed import PACK_FILE as PACK_FILE
+from .installed import chosen, installed_packs
 from .merge import Merger, set_value, with_defaults
 from .nodes import Document, Node, Where
 from .problems import PackError, Position, Problem, near_or_all, problem_at
