@@ -31,6 +31,8 @@ SENDING = frozenset({"before_request", "overflow"})
 
 DEFAULT_EVENTS = ("before_request", "overflow", "manual")
 
+VERDICTS = ("committed", "done", "skipped", "nothing", "refused", "failed")
+
 
 @dataclass(frozen=True, slots=True)
 class Source:
