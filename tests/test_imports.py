@@ -16,7 +16,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("commands", "outputs"),
     ("testing",),
     ("readers",),
-    ("comparing",),
+    ("comparing", "starter"),
     ("engine",),
     (
         "session",

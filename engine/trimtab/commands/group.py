@@ -20,6 +20,7 @@ COMMANDS: Mapping[str, str] = {
     "show": "Show a pack: settings, limits, stages; --resolved with all it extends.",
     "diff": "Compare two packs: what they say, and what they do to sessions.",
     "packs": "List packs: those that ship, are installed, or lie in a folder.",
+    "init": "Begin a pack: itself, its tests, and what CI, hooks and editors need.",
     "fmt": "Write packs in one order of keys; comments and line breaks stay.",
     "migrate": "Bring packs to the newest format of the language; comments stay.",
     "kinds": "List the kinds of stages and their keys.",
