@@ -200,6 +200,7 @@ def commands() -> str:
         [
             (0, "fine"),
             (1, "problems found: errors (with `--strict` warnings too), an unreadable session, " + RAISED),
+            ("", "`diff`: the packs differ; `fmt` and `migrate` with `--check`: a file would change"),
             (2, "wrong usage"),
             (5, "nothing ran: no stage lists the event, no pack to check"),
         ],

@@ -164,6 +164,14 @@ def test_a_line_that_has_grown_too_long_is_broken_between_its_entries() -> None:
     assert max(map(len, lines)) <= 120
 
 
+def test_what_an_allow_comment_is_about_stays_on_its_line() -> None:
+    stage = "{kind: guard, id: a, level: info, text: " + "x" * 120 + "}"
+    text = f"stages:\n  - {stage}   # trimtab: allow events, it is wanted\n"
+    [line] = [line for line in keeps_everything(text).splitlines() if "allow" in line]
+    assert "id: a" in line
+    assert "text: xxx" in line
+
+
 def test_line_ends_of_another_system_stay() -> None:
     assert formatted("name: x\r\nformat: 1\r\n", "f") == "format: 1\r\nname: x\r\n"
 

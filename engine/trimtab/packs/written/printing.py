@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from .tree import Collection, Entry, Leaf, Value, Written
 
 STEP = 2
+ALLOW = "trimtab:"
+"""Begins a comment that silences a finding of its line."""
 WIDTH = 120
 """Characters up to which a line is filled where the line breaks of a collection could not be kept."""
 
@@ -83,7 +85,11 @@ def _leafy(lead: str, entry: Entry, found: Collection, indent: int) -> list[str]
         column = indent + STEP
     else:
         text, column = f"{lead} ", len(lead) + 1
-    text += _inline(entry.value, column, indent, indent - found.column) + entry.trailing
+    if ALLOW in entry.trailing and isinstance(entry.value, Collection) and not _keeps_breaks(entry.value):
+        text += _one_line(entry.value)  # the comment is about this line, so what it is about stays on it
+    else:
+        text += _inline(entry.value, column, indent, indent - found.column)
+    text += entry.trailing
     lines = text.split("\n")
     shift = indent - found.column
     return lines + [" " * max(indent + 1, at + shift) + line for at, line in entry.tail]
