@@ -267,7 +267,8 @@ class Writer:
             sign = "|" if inner.endswith("\n") else "|-"
             return [f"{lead} {sign}", *(" " * deeper + line for line in inner.rstrip("\n").split("\n"))]
         text = f"{lead}{' ' * self.dice.randint(1, 3)}{self.flow(inner)} {self.comment()}".rstrip()
-        return text.split("\n")
+        tail = [" " * (indent + 20) + remark] if (remark := self.comment(0.1)) else []
+        return [*(text + " " * self.dice.choice([0, 0, 2])).split("\n"), *tail]
 
 
 TEXTS = st.sampled_from(
@@ -293,7 +294,7 @@ PACKS = st.dictionaries(
 
 
 @given(PACKS, st.integers(0, 10**6))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=150, deadline=None)
 def test_whatever_the_layout_nothing_is_lost_and_nothing_means_anything_else(pack: Any, seed: int) -> None:
     text = "\n".join(Writer(seed).block(pack, 0)) + "\n"
     assert same(parse_document(text, "thrown").data, pack)

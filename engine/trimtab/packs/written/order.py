@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..schema import KINDS, MERGE_KEYS, pack_schema
-from .printing import broken_lines
-from .tree import Collection, Entry, Leaf, Written
+from .tree import Collection, Entry, Leaf, Written, every_entry
 
 
 def put_in_order(written: Written) -> None:
@@ -58,7 +57,7 @@ def _without_blanks(first: Entry) -> None:
 def _join_lines(found: Collection) -> None:
     """The line breaks of a flow collection mean nothing once its entries have moved."""
     found.closes = -1
-    for entry in broken_lines(found):
+    for entry in every_entry(found):
         entry.breaks = False
         if isinstance(entry.value, Collection):
             entry.value.closes = -1

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from .tree import Collection, Entry, Leaf, Value, Written
 
 STEP = 2
@@ -220,11 +218,3 @@ def _end_column(text: str, column: int) -> int:
     """The column behind a text that began at ``column``."""
     last = text.rfind("\n")
     return column + len(text) if last < 0 else len(text) - last - 1
-
-
-def broken_lines(value: Value) -> Iterator[Entry]:
-    """Every entry of a flow collection, at any depth."""
-    if isinstance(value, Collection):
-        for entry in value.entries:
-            yield entry
-            yield from broken_lines(entry.value)

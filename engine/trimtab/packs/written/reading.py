@@ -95,7 +95,7 @@ class _Reader:
     def rest_of_line(self) -> str:
         """The comment behind a value, with the spaces before it."""
         match = _END_OF_LINE.match(self.text, self.at)
-        if match is None or not match.group(1):
+        if match is None:
             return ""
         self.at = match.end()
         return match.group().rstrip()

@@ -101,3 +101,11 @@ def _stages(value: Value) -> Iterator[Collection]:
             if defaults is not None:
                 yield defaults
             yield from _stages(entry.value)
+
+
+def every_entry(value: Value) -> Iterator[Entry]:
+    """The entries of a collection, and those of the collections in it."""
+    if isinstance(value, Collection):
+        for entry in value.entries:
+            yield entry
+            yield from every_entry(entry.value)
