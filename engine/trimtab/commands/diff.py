@@ -38,15 +38,15 @@ def command(one: str, other: str, sessions: tuple[str, ...], as_json: bool, **op
     effects, warnings = [], []
     with progress(6 * len(sessions)) as step:
         for session in sessions:
-            subjects = [prepare(Wish(session, pack, folder=None, **options), step) for pack in (one, other)]
+            left, right = (
+                prepare(Wish(session, pack, folder=None, **options), step) for pack in (one, other)
+            )
             step(f"running both on {session}")
-            left, right = subjects
             facts = (left.facts, right.facts)
-            event = options["event"]
-            effects.append(compare(left.engine, right.engine, left.request, event, facts))
-            warnings += [text for subject in subjects for text in subject.warnings]
+            effects.append(compare(left.engine, right.engine, left.request, options["event"], facts))
+            warnings += [*left.warnings, *right.warnings]
     say_warnings(list(dict.fromkeys(warnings)))
-    labels = [f"{report.resolved.data['name']}@{report.resolved.data['version']}" for report in reports]  # type: ignore[union-attr]  # broken ones have been refused
+    labels = [f"{each.data['name']}@{each.data['version']}" for each in (first, second)]
     if as_json:
         from ..outputs.as_json import dumps
         from ..outputs.difference import difference_dict, effect_dict
