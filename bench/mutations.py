@@ -1,9 +1,10 @@
-"""Whether the tests of the shipped packs notice when a number changes: ``python -m bench.mutations [PACK…]``.
+"""Whether the tests of the shipped packs notice when a value changes: ``python -m bench.mutations [PACK…]``.
 
 Every number that a pack's own file has in its settings, models, limits and stages is changed, one at a time and both
-ways: a whole number up to 100 by 1, a larger one by a hundredth of it, a fraction by 0.01. Each changed pack runs the
-pack's tests in this process until one fails; one that no test fails has survived. A survivor that cannot be told from
-the pack by any test is argued in ``EQUIVALENT`` and counted apart. ``-n N`` uses that many processes.
+ways: a whole number up to 100 by 1, a larger one by a hundredth of it, a fraction by 0.01. Every switch is turned.
+Each changed pack runs the pack's tests in this process until one fails; one that no test fails has survived. A survivor
+that cannot be told from the pack by any test is argued in ``EQUIVALENT`` and counted apart. ``-n N`` uses that many
+processes.
 
 Exit code 1: something survived that nobody has argued, or the tests fail before anything is changed.
 """
@@ -41,6 +42,8 @@ _NUMBER = re.compile(r"(?<![\w.])\d+(?:\.\d+)?(?![\w.])")
 EQUIVALENT: Mapping[str, str] = {
     "stages.server-editing.edits.1.when.idle_minutes.at_least: 59": "of two edits of a type the first counts, and up "
     "to 60 minutes that is the one before it",
+    "stages.empty-result.once": "an empty result stays empty, and what stands in its place is never taken up again",
+    "stages.message-budget.once": "the results of a message never change, so a second verdict would be the first one",
     "stages.drain.fit.tokens: 1": "no view has one token, so both mean all that has been written down",
     "stages.from-session-memory.wait_seconds": "seconds of waiting for another thread; a case runs jobs to their end",
     "stages.restore.from.0.budget.tokens": "five files of at most 5,000 tokens each never come to it",
@@ -97,22 +100,25 @@ def _scalars(node: Node, place: tuple[str, ...], file: str) -> Iterator[tuple[tu
             # A stage is named by its id wherever it stands, other entries by their number.
             inner_place = ("stages", str(name.value)) if name is not None and place[-1] == "stages" else None
             yield from _scalars(inner, inner_place or (*place, str(number)), file)
-    elif node.pos.file == file and _has_numbers(value):
+    elif node.pos.file == file and (isinstance(value, bool) or _has_numbers(value)):
         yield place, value
 
 
-def _has_numbers(value: int | float | str | bool) -> bool:
+def _has_numbers(value: int | float | str) -> bool:
     """Whether it is a number, or an expression with numbers in it."""
     if not isinstance(value, str):
-        return not isinstance(value, bool)
+        return True
     try:
         return bool(_NUMBER.search(value)) and quantity(value) is not None
     except ExpressionError:
         return False
 
 
-def changes(value: int | float | str) -> Iterator[str]:
-    """The value's text with one of its numbers a step larger, and a step smaller."""
+def changes(value: bool | int | float | str) -> Iterator[str]:
+    """The value's text with one of its numbers a step larger, and a step smaller; a switch turned."""
+    if isinstance(value, bool):
+        yield str(not value).lower()
+        return
     text = str(value)
     for found in _NUMBER.finditer(text):
         for sign in (1, -1):

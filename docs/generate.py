@@ -30,6 +30,7 @@ from trimtab.packs.schema import KINDS, pack_schema  # noqa: E402
 from trimtab.policy.expressions import FUNCTIONS, RESERVED  # noqa: E402
 from trimtab.policy.metrics import METRICS  # noqa: E402
 from trimtab.policy.values import COMPARISONS  # noqa: E402
+from trimtab.testing.reading import cases_schema  # noqa: E402
 
 FORMS = {"number": "comparisons", "text": "a list of globs", "boolean": "`true` or `false`"}
 RAISED = "`on_failure: raise`, a request left invalid"
@@ -199,10 +200,15 @@ def commands() -> str:
         ("exit code", "means"),
         [
             (0, "fine"),
-            (1, "problems found: errors (with `--strict` warnings too), an unreadable session, " + RAISED),
+            (
+                1,
+                "problems found: errors (with `--strict` warnings too), an unreadable session, "
+                + RAISED
+                + ", failed tests",
+            ),
             ("", "`diff`: the packs differ; `fmt` and `migrate` with `--check`: a file would change"),
             (2, "wrong usage"),
-            (5, "nothing ran: no stage lists the event, no pack to check"),
+            (5, "nothing ran: no stage lists the event, no pack to check, no test"),
         ],
     )
     return page("Commands", codes, *parts)
@@ -243,6 +249,57 @@ def faults() -> str:
     )
 
 
+KEYS = re.compile(r"(<!-- keys: begin -->\n).*?(<!-- keys: end -->)", re.DOTALL)
+PARTS = (
+    "case",
+    "step",
+    "given",
+    "expect",
+    "look",
+    "verdict",
+    "rounds",
+    "result",
+    "message",
+    "request",
+    "error",
+)
+"""Definitions of the schema of tests that have a table each, in the order of the page."""
+
+
+def test_keys() -> str:
+    """The keys of test files, from their schema."""
+    schema = cases_schema()
+    parts = ["### The file\n", keys_of(schema)]
+    for name in PARTS:
+        spec = schema["definitions"][name]
+        own = next((one for one in spec.get("anyOf", ()) if "properties" in one), spec)
+        parts += [f"### {spec.get('title', name)}\n", keys_of(own)]
+        if name == "message":
+            parts.insert(-1, spec["description"] + "\n")
+    return "\n".join(parts)
+
+
+def keys_of(spec: Mapping[str, Any]) -> str:
+    """A table of a mapping's keys."""
+    rows = []
+    for key, inner in spec["properties"].items():
+        rows.append((f"`{key}`", "yes" if key in spec.get("required", ()) else "", keyed(inner)))
+    return table(("key", "required", "meaning"), rows)
+
+
+def keyed(spec: Mapping[str, Any]) -> str:
+    """What a key of a test file means, its default behind it."""
+    target = cases_schema()["definitions"][spec["$ref"].rsplit("/", 1)[1]] if "$ref" in spec else spec
+    said = spec.get("description") or target.get("description") or target.get("title", "")
+    return f"{said}; default `{flow(spec['default'])}`" if "default" in spec else str(said)
+
+
+def testing() -> str:
+    """The page on tests of packs: written by hand, but for the tables of keys."""
+    text = (FOLDER / "testing.md").read_text(encoding="utf-8")
+    return KEYS.sub(lambda found: f"{found[1]}{test_keys()}{found[2]}", text)
+
+
 PAGES: Mapping[str, Callable[[], str]] = {
     "kinds.md": kinds,
     "metrics.md": metrics,
@@ -252,6 +309,7 @@ PAGES: Mapping[str, Callable[[], str]] = {
     "commands.md": commands,
     "reference.md": reference,
     "faults.md": faults,
+    "testing.md": testing,
 }
 
 

@@ -14,10 +14,22 @@ import pytest
 
 from trimtab.commands import invoke
 from trimtab.data import data_root
+from trimtab.outputs.testing import failure_text
 from trimtab.packs.load import check_text, load
+from trimtab.testing.suite import chosen_by, plan, run_plan
 
 ROOT = data_root()
-GENERATED = ("kinds", "metrics", "conditions", "findings", "schema", "commands", "reference", "faults")
+GENERATED = (
+    "kinds",
+    "metrics",
+    "conditions",
+    "findings",
+    "schema",
+    "commands",
+    "reference",
+    "faults",
+    "testing",
+)
 README = (ROOT / "README.md").read_text("utf-8")
 
 
@@ -111,6 +123,25 @@ def test_the_pack_of_the_readme_has_no_problems() -> None:
     assert found
     for text in found:
         assert [str(problem) for problem in check_text(text).problems] == []
+
+
+def test_the_cases_of_the_page_on_tests_pass_and_its_failure_is_what_is_printed(tmp_path: Path) -> None:
+    page = (ROOT / "docs" / "testing.md").read_text("utf-8")
+    [pack] = [block for block in blocks("yaml") if block.startswith("format: 1")]
+    (tmp_path / "tests").mkdir()
+    cases = re.findall(r"^```yaml\n(cases:\n.*?)^```$", page, re.MULTILINE | re.DOTALL)
+    assert len(cases) == 2
+    for number, text in enumerate(cases):
+        (tmp_path / "tests" / f"{number}.yaml").write_text(text, encoding="utf-8")
+    (tmp_path / "pack.yaml").write_text(pack, encoding="utf-8")
+    result = run_plan(plan([str(tmp_path)]))
+    assert [failure for ran in result.failed for failure in ran.failures] == []
+    assert len(result.ran) == 3
+    (tmp_path / "pack.yaml").write_text(pack.replace("items: 10", "items: 9"), encoding="utf-8")
+    [ran] = run_plan(plan([str(tmp_path)]), chosen_by(["old results"])).failed
+    shown = failure_text(ran.failures[0]).replace(str(tmp_path / "tests" / "1.yaml"), "tests/clear.yaml")
+    [printed] = re.findall(r"^FAILED .*?\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
+    assert shown == printed.rstrip("\n")
 
 
 def test_the_readme_begins_with_the_two_commands() -> None:

@@ -1,25 +1,27 @@
 """The pytest plugin: ``tests/*.yaml`` beside a ``pack.yaml`` are test files, each of their cases is a test.
 
-Installed with the package (entry point ``pytest11``). It leaves every other YAML file alone.
+Installed with the package (entry point ``pytest11``), so it is loaded by every pytest in the same environment: nothing
+of the engine is imported before there is a test file of a pack. It leaves every other YAML file alone.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from .packs.pack import Pack
-from .packs.problems import PackError
-from .packs.sources import PACK_FILE
-from .testing.model import Case
-from .testing.snapshots import Snapshots
-from .testing.suite import TESTS, Ran, home_of, run_case
+if TYPE_CHECKING:
+    from .packs.pack import Pack
+    from .testing.model import Case
+    from .testing.snapshots import Snapshots
+    from .testing.suite import Ran
 
-_SNAPSHOTS = pytest.StashKey[Snapshots]()
-_PACKS = pytest.StashKey[dict[Path, Pack]]()
+FOLDER, BESIDE = "tests", "pack.yaml"
+
+_SNAPSHOTS: pytest.StashKey[Snapshots] = pytest.StashKey()
+_PACKS: pytest.StashKey[dict[Path, Pack]] = pytest.StashKey()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -30,15 +32,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
 
 
-def pytest_configure(config: pytest.Config) -> None:
-    config.stash[_SNAPSHOTS] = Snapshots(bool(config.getoption("--trimtab-update")))
-    config.stash[_PACKS] = {}
-
-
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> CaseFileCollector | None:
     """A collector for the test files of a pack."""
-    beside = file_path.suffix == ".yaml" and file_path.parent.name == TESTS
-    if beside and (file_path.parent.parent / PACK_FILE).is_file():
+    is_test = file_path.suffix == ".yaml" and file_path.parent.name == FOLDER
+    if is_test and (file_path.parent.parent / BESIDE).is_file():
         collector: CaseFileCollector = CaseFileCollector.from_parent(parent, path=file_path)
         return collector
     return None
@@ -48,6 +45,7 @@ class CaseFileCollector(pytest.File):
     """A test file of a pack."""
 
     def collect(self) -> Iterator[CaseItem]:
+        from .packs.problems import PackError
         from .testing.reading import case_file
 
         try:
@@ -62,8 +60,9 @@ class CaseFileCollector(pytest.File):
     def _pack(self) -> Pack:
         """The pack the file is for, loaded once in a session. Raises PackError."""
         from .packs.load import load
+        from .testing.suite import home_of
 
-        packs = self.config.stash[_PACKS]
+        packs = self.config.stash.setdefault(_PACKS, {})
         path = home_of(self.path).resolve()
         if path not in packs:
             packs[path] = load(path)
@@ -87,7 +86,12 @@ class CaseItem(pytest.Item):
         self.pack = pack
 
     def runtest(self) -> None:
-        ran = run_case(self.case, self.pack, self.config.stash[_SNAPSHOTS])
+        from .testing.snapshots import Snapshots
+        from .testing.suite import run_case
+
+        stash = self.config.stash
+        snapshots = stash.setdefault(_SNAPSHOTS, Snapshots(bool(self.config.getoption("--trimtab-update"))))
+        ran = run_case(self.case, self.pack, snapshots)
         if not ran.passed:
             raise CaseFailed(ran)
 

@@ -117,7 +117,7 @@ class Conversation:
             role = fields.get("role")
             if role is None:
                 self.values.fail(piece, "missing-key", "a made-up text needs the key `role`", "role: user")
-            for _ in range(self.values.whole(fields["count"]) if "count" in fields else 1):
+            for _ in range(self.values.count(fields["count"]) if "count" in fields else 1):
                 text = made_up(self.values.size(fields["chars"]), len(self.messages))
                 self._append({"role": str(role.value), "content": text}, self._at(fields))
         else:
@@ -196,7 +196,7 @@ class Conversation:
         result = fields.get("result")
         chars = self.values.size(result.mapping["chars"]) if result is not None else CHARS
         at = self._at(fields)
-        for _ in range(self.values.whole(fields["count"])):
+        for _ in range(self.values.count(fields["count"])):
             call = self._call(fields)
             words = self._said(fields, self._calls)
             self._round([(call, made_up(chars, self._calls), False)], words, at)

@@ -97,7 +97,8 @@ def _place(values: Values, node: Node, pack: Pack) -> int | str | Selector:
     try:
         found = selector(node.plain())
     except PolicyError as error:
-        values.fail(node.find(error.where)[0], error.code, error.message, error.hint)
+        place, on_key = node.find(error.where)[0], error.code == "unknown-key"
+        values.fail(place, error.code, error.message, error.hint, on_key)
     for reference in found.references():
         if reference.kind == "category" and reference.value not in pack.categories.names:
             place = node.find(reference.where)[0]

@@ -11,7 +11,7 @@ from ..packs.names import BUILT_IN_FACTS, HOST_FACTS
 from ..packs.nodes import Node
 from ..packs.pack import MODEL_FIGURES, Pack, Setting
 from ..packs.problems import PackError
-from ..policy.refusals import classify
+from ..policy.refusals import CLASSES, classify
 from ..policy.stage import EVENTS
 from ..summarizers.canned import CannedSummarizer
 from .conversation import made_up
@@ -68,6 +68,7 @@ class Host:
             answers=self.answers(fields["answers"]) if "answers" in fields else None,
             files=self.files(given["files"]) if "files" in given else None,
             undo=str(undo.value) if undo is not None else None,
+            undo_at=undo.pos if undo is not None else None,
             resume=fields["resume"].value is True if "resume" in fields else False,
         )
 
@@ -128,9 +129,10 @@ class Host:
             )
         raw = node.plain()
         error = ApiError(**raw) if isinstance(raw, Mapping) else str(raw)
-        if classify(error, self.pack.api_errors) is None:
-            hint = "a class such as prompt_too_long, or the API's own text"
-            self.values.fail(node, "value", "the engine does not take this for a refusal", hint)
+        refusal = classify(error, self.pack.api_errors)
+        if isinstance(error, str) and " " not in error and refusal is not None and refusal.kind is None:
+            # One word is meant as a class; a text the engine does not know may well be what a case is about.
+            self.values.unknown(node, error, CLASSES, "unknown-value", "class of refusals")
         return error
 
     def answers(self, node: Node) -> list[Any]:

@@ -55,7 +55,8 @@ def judge(
     found: list[Failure] = []
     for number, run in enumerate(play.runs):
         in_step = f"step {number}: " if number else ""
-        for expectation in run.step.expects:
+        # Of a run that never was, only that is told.
+        for expectation in run.step.expects if run.outcome is not None or run.reports else ():
             found += [_named(each, in_step) for each in JUDGES[expectation.kind](bench, expectation, run)]
         found += [_named(each, in_step) for each in always(bench, run)]
     last = play.runs[-1].step.at
@@ -83,7 +84,8 @@ def always(bench: Bench, run: Played) -> Iterator[Failure]:
     """What must hold after every run, whatever is expected of it."""
     at = run.step.at
     if run.error is not None and not _expects_failure(run):
-        yield bench.failure("run", "a run that ends", f"it ended with an error: {run.error}", at, run.reports)
+        what = f"it ended with an error: {run.error}" if run.at is None else run.error
+        yield bench.failure("run", "a run that ends", what, run.at or at, run.reports)
     if run.changed_input:
         yield bench.failure(
             "always: input untouched", "the host's messages as they were", "they were changed", at

@@ -84,13 +84,15 @@ class Expectation:
 class Step:
     """One run of the session.
 
-    ``upto`` is the number of messages the host has by then; None for ``model``, ``settings``, ``facts``, ``now``,
-    ``files`` and ``answers``: as before.
+    ``upto`` is the number of messages the host has by then, ``system`` and ``tools`` are its request's; None for
+    ``model``, ``settings``, ``facts``, ``now``, ``files`` and ``answers``: as before.
     """
 
     at: Position
     upto: int
     event: str = "before_request"
+    system: Any = None
+    tools: Any = None
     model: str | None = None
     settings: Mapping[str, Setting] | None = None
     facts: Mapping[str, Any] | None = None
@@ -102,6 +104,7 @@ class Step:
     answers: Sequence[Any] | None = None
     files: Mapping[str, str] | None = None
     undo: str | None = None
+    undo_at: Position | None = None
     resume: bool = False
     expects: tuple[Expectation, ...] = ()
 
@@ -120,8 +123,6 @@ class Case:
     home: Path
     messages: Sequence[Message]
     infos: Sequence[Info | None]
-    system: Any
-    tools: Any
     extra: Mapping[str, Any]
     steps: tuple[Step, ...]
     row: Mapping[str, Any] = field(default_factory=dict)
@@ -136,6 +137,14 @@ class Case:
 
 def _shown(value: Any) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+class Impossible(Exception):
+    """A step asks for what cannot be done, in words; ``at`` is where it asks."""
+
+    def __init__(self, message: str, at: Position) -> None:
+        super().__init__(message)
+        self.at = at
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import json
-import math
 import tempfile
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ..conversation.items import Item, structure
-from ..conversation.request import Request, Usage
+from ..conversation.items import structure
+from ..conversation.request import Request
 from ..conversation.view import View
 from ..effects import AskFailed, Question, Reply
 from ..engine import Engine
@@ -31,10 +30,8 @@ from ..summarizers.canned import CannedSummarizer
 from ..tokens.models import lookup
 from ..validity.check import check, problems
 from .looking import Shown, look
-from .model import MODEL, Case, Look, Step
-
-PROBES = 6
-"""Tries to find the usage that makes the figure what the case says; as a rule the second one hits."""
+from .model import MODEL, Case, Impossible, Look, Step
+from .usage import measured
 
 
 class Answers:
@@ -74,14 +71,15 @@ class Disk:
 class Played:
     """What one run came to. ``shown``: what the looks of its expectations found, by where these stand.
 
-    ``invalid`` are the rules of the API the request breaks, in words; ``error`` is what the run ended with instead.
+    ``invalid`` are the rules of the API the request breaks, in words; ``error`` is what the run ended with instead,
+    ``at`` where what was asked for stands.
     """
 
     step: Step
     outcome: Outcome | None = None
     error: str | None = None
+    at: Position | None = None
     reports: tuple[StageReport, ...] = ()
-    items: Sequence[Item] = ()
     shown: dict[Position, list[Shown] | str] = field(default_factory=dict)
     invalid: tuple[str, ...] = ()
     changed_input: bool = False
@@ -114,7 +112,11 @@ def play(case: Case, pack: Pack, *, again: bool = True) -> Play:
         lasting = any(step.resume or step.settings is not None for step in case.steps[1:])
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory())) if lasting else None
         host = _Host(case, pack, folder)
-        runs = [host.run(step) for step in case.steps]
+        runs: list[Played] = []
+        for step in case.steps:
+            runs.append(host.run(step))
+            if runs[-1].outcome is None and not runs[-1].reports:
+                break
         restless = host.again() if again and runs[-1].outcome is not None else None
     return Play(runs, restless)
 
@@ -167,20 +169,22 @@ class _Host:
             self._run(self.session, step, played)
         except StageFailed as error:
             played.error, played.reports = str(error), (error.report,)
-        except (LookupError, ValueError, TypeError, OSError) as error:
-            played.error = str(error.args[0] if isinstance(error, LookupError) and error.args else error)
+        except Impossible as error:
+            played.error, played.at = str(error), error.at
+        except (ValueError, OSError) as error:
+            played.error = str(error)
         played.beyond = len(self.answers.beyond) - asked
         return played
 
     def _run(self, session: Session, step: Step, played: Played) -> None:
         if step.undo is not None:
-            session.undo(self._newest(session, step.undo))
+            session.undo(self._newest(session, step, step.undo))
         messages = list(self.case.messages[: step.upto])
         request = Request(
             self.model,
             messages,
-            system=self.case.system,
-            tools=self.case.tools,
+            system=step.system,
+            tools=step.tools,
             info=tuple(self.case.infos[: step.upto]),
             extra=self.case.extra,
         )
@@ -188,7 +192,7 @@ class _Host:
         plain = Facts.of({**told, "error": step.error, "request": step.request})
         facts = plain
         if step.usage is not None:
-            usage = measured(session, request, step.event, plain, step.usage)
+            usage = measured(session, request, step.event, plain, step.usage, step.usage_at or step.at)
             facts = Facts.of({**told, "error": step.error, "request": step.request, "usage": usage})
         untouched = structure(messages)
         outcome = session.run(request, step.event, facts)
@@ -202,23 +206,23 @@ class _Host:
         played.bytes = anthropic.dumps(outcome.request) + json.dumps(outcome.receipt.as_dict())
         self.last, self.before = (request, step.event, plain), outcome
 
-    def _newest(self, session: Session, stage: str) -> str:
-        """The newest commit of a stage or of a child of it that still counts. Raises LookupError."""
+    def _newest(self, session: Session, step: Step, stage: str) -> str:
+        """The newest commit of a stage or of a child of it that still counts. Raises Impossible."""
         found = self.pack.stage(stage)
         names = {stage, *(child.id for child in found.children)} if found is not None else {stage}
         commits = [commit.id for commit in session.track.history.live() if commit.stage in names]
         if not commits:
-            raise LookupError(f"`{stage}` has no commit that could be undone")
+            raise Impossible(f"`{stage}` has no commit that could be undone", step.undo_at or step.at)
         return commits[-1]
 
     def _look(self, session: Session, request: Request, step: Step, facts: Facts, played: Played) -> None:
         assert played.outcome is not None
+        looks = [(one.at, one.value) for one in step.expects if isinstance(one.value, Look)]
+        if not looks:
+            return
         with session.scene(request, facts, step.event) as scene:
-            played.items = tuple(scene.view.items)
-            for one in step.expects:
-                if one.kind == "view":
-                    assert isinstance(one.value, Look)
-                    played.shown[one.at] = look(scene, played.outcome.request.system, one.value.at)
+            for at, value in looks:
+                played.shown[at] = look(scene, played.outcome.request.system, value.at)
 
     def again(self) -> str | None:
         """Once more the same: None if nothing changes or the view gets smaller, else what is wrong."""
@@ -230,7 +234,11 @@ class _Host:
             # The API has not refused again: the request that was made for it goes out.
             event, facts = "before_request", _without_error(facts)
         before = self.before.request
-        outcome = self.session.run(request, event, facts)
+        try:
+            outcome = self.session.run(request, event, facts)
+        except StageFailed:
+            # Nothing of such a run is kept.
+            return None
         after = outcome.request
         if list(after.messages) == list(before.messages) and after.system == before.system:
             return None
@@ -254,47 +262,3 @@ def violations(session: Session, request: Request) -> tuple[str, ...]:
     items = [maker.make(serial, message)[0] for serial, message in enumerate(request.messages, 1)]
     profile = session.engine.profile or profile_of(lookup(request.model), 0)
     return problems(items, check(View(items), profile))
-
-
-def measured(session: Session, request: Request, event: str, facts: Facts, wanted: Usage) -> Usage:
-    """The usage of the last response with which the request as it stands has ``wanted`` tokens.
-
-    A usage measures what came before the last response; what came after it the engine estimates. A case means the
-    whole, so that its thresholds can be told to the token.
-    """
-    prompt = wanted.prompt
-    low, low_at = _probe(session, request, event, facts, wanted, prompt // 2)
-    guess, guess_at = _probe(session, request, event, facts, wanted, prompt)
-    for _ in range(PROBES):
-        if prompt <= guess_at < prompt + 1 or guess == low or guess_at == low_at:
-            break
-        slope = (guess_at - low_at) / (guess - low)
-        # Never below: a threshold that is reached to the token has to count as reached.
-        next_guess = math.ceil(guess + (prompt - guess_at) / slope - 1e-6)
-        low, low_at = guess, guess_at
-        guess, guess_at = _probe(session, request, event, facts, wanted, next_guess)
-    return _of(wanted, guess)
-
-
-def _probe(
-    session: Session, request: Request, event: str, facts: Facts, wanted: Usage, prompt: int
-) -> tuple[int, float]:
-    prompt = max(1, prompt)
-    usage = _of(wanted, prompt)
-    given = Facts(
-        now=facts.now,
-        caller=facts.caller,
-        usage=usage,
-        error=facts.error,
-        request=facts.request,
-        **dict(facts.named),
-    )
-    with session.scene(request, given, event) as scene:
-        return prompt, scene.tokens
-
-
-def _of(wanted: Usage, prompt: int) -> Usage:
-    """The usage with another sum: what came from the cache gives way last."""
-    read = min(wanted.cache_read, prompt)
-    write = min(wanted.cache_write, prompt - read)
-    return replace(wanted, input=prompt - read - write, cache_read=read, cache_write=write)

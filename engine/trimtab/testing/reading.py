@@ -161,8 +161,6 @@ def _case(document: Document, folder: Path, node: Node, into: CaseFile) -> Case:
         into.path,
         tuple(talk.messages),
         tuple(talk.infos),
-        talk.system,
-        talk.tools,
         talk.extra,
         tuple(steps),
     )
@@ -186,6 +184,6 @@ def _telling(row: Node | None, values: Mapping[str, Any], name: str) -> Mapping[
 
 
 def _step(values: Values, host: Host, node: Node, talk: Conversation, pack: Pack) -> Step:
-    step = host.step(node, len(talk.messages))
+    step = replace(host.step(node, len(talk.messages)), system=talk.system, tools=talk.tools)
     fields = node.mapping
     return replace(step, expects=expectations(values, fields["expect"], pack)) if "expect" in fields else step

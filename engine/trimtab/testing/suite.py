@@ -7,16 +7,17 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from ..packs.document import read_document
 from ..packs.load import load
 from ..packs.nodes import Document
 from ..packs.pack import Pack
 from ..packs.problems import PackError, Problem
-from ..packs.sources import PACK_FILE, find_pack, is_path, shipped_packs
+from ..packs.sources import PACK_FILE, find_pack, is_path, shipped_packs, shown_path
 from .coverage import Coverage
 from .judging import judge
 from .model import Case, Failure
 from .playing import Play, play
-from .reading import CaseFile, case_file, read_tests
+from .reading import CaseFile, case_file
 from .snapshots import Snapshots
 
 TESTS = "tests"
@@ -39,11 +40,15 @@ class Ran:
 
 @dataclass(slots=True)
 class Plan:
-    """Test files with the packs they are for, and what is wrong with the names they were asked for by."""
+    """Test files with the packs they are for, and what is wrong with the names they were asked for by.
+
+    ``looked_at`` are all files that were tried, those with mistakes among them.
+    """
 
     files: list[CaseFile] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)
     without: list[str] = field(default_factory=list)
+    looked_at: set[Path] = field(default_factory=set)
 
     @property
     def every_problem(self) -> list[Problem]:
@@ -66,6 +71,7 @@ def plan(names: Sequence[str]) -> Plan:
             found.without.append(name)
         for tests, home in pairs:
             mark = (tests.resolve(), home.resolve())
+            found.looked_at |= {tests, home}
             if mark not in seen:
                 seen.add(mark)
                 pack = packs.get(home)
@@ -111,14 +117,12 @@ def _pairs(name: str, into: Plan) -> list[tuple[Path, Path]] | None:
 
 
 def _is_tests(path: Path) -> bool:
-    """Whether a file looks like tests rather than like a pack."""
-    if path.name == PACK_FILE:
-        return False
+    """Whether a file looks like tests rather than like a pack, mistakes in it or not."""
     try:
-        fields = read_tests(path).root.mapping
+        fields = read_document(path).root.mapping
     except PackError:
         return path.parent.name == TESTS
-    return bool(fields)
+    return "stages" not in fields and ("cases" in fields or "include" in fields or path.parent.name == TESTS)
 
 
 def _beside(pack: Path) -> list[tuple[Path, Path]]:
@@ -144,11 +148,11 @@ def home_of(tests: Path) -> Path:
 def _named(tests: Path) -> Path | None:
     """The pack a test file names, if it can be read. Raises PackError where there is no such pack."""
     try:
-        document = read_tests(tests)
+        document = read_document(tests, shown_path(tests))
     except PackError:
         return None
     node = document.root.mapping.get("pack")
-    if node is None:
+    if node is None or node.text is None:
         return None
     try:
         return find_pack(str(node.value), tests.parent)
@@ -225,13 +229,12 @@ def run_plan(
 
 def watched(found: Plan) -> set[Path]:
     """Every file that the tests of a plan were made of."""
-    files: set[Path] = set()
+    files = set(found.looked_at)
     for one in found.files:
-        files.add(one.path)
+        files |= {Path(document.path) for document in one.documents}
         files |= {path for path in one.path.parent.rglob("*") if path.is_file()}
         for folder in one.pack.folders:
-            files.add(folder.parent / PACK_FILE)
-            files |= {path for path in folder.rglob("*") if path.is_file()}
+            files |= {*folder.parent.glob("*.yaml"), *(path for path in folder.rglob("*") if path.is_file())}
     return files
 
 

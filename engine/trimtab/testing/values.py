@@ -16,8 +16,8 @@ from .model import Comparison
 
 T = TypeVar("T")
 
-MOST = 5_000_000
-"""Characters one made-up text may have: more is as a rule a slip of a digit."""
+MOST_CHARS, MOST_PIECES = 5_000_000, 20_000
+"""What one made-up text may have, and how many rounds may be made up: more is as a rule a slip of a digit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,10 +56,17 @@ class Values:
 
     def size(self, node: Node) -> int:
         """Characters of a made-up text."""
-        chars = self.whole(node)
-        if chars > MOST:
-            self.fail(node, "value", f"{chars:,} characters; {MOST:,} are the most")
-        return chars
+        return self._at_most(node, MOST_CHARS, "characters")
+
+    def count(self, node: Node) -> int:
+        """How many made-up pieces."""
+        return self._at_most(node, MOST_PIECES, "pieces")
+
+    def _at_most(self, node: Node, most: int, what: str) -> int:
+        number = self.whole(node)
+        if number > most:
+            self.fail(node, "value", f"{number:,} {what}; {most:,} are the most")
+        return number
 
     def comparison(self, node: Node) -> Comparison:
         if isinstance(node.value, dict):
