@@ -37,8 +37,8 @@ def test_the_effect_on_a_session_is_shown_side_by_side(
 ) -> None:
     result = trimtab("diff", pack, other, "--on", session)
     assert result.code == 1
-    assert "stages: 1 verdict of 3 differ" in result.out
-    assert "messages: 2 messages differ" in result.out
+    assert "stages: 1 of 3 verdicts differ" in result.out
+    assert "messages that differ: 2" in result.out
     assert "[cleared]" in result.out
     assert "tokens read" in result.out
 

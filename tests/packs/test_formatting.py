@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from trimtab.data import data_root
 from trimtab.packs.document import parse_document
-from trimtab.packs.formatting import formatted, same
+from trimtab.packs.formatting import formatted, read_text, same
 from trimtab.packs.problems import PackError
 from trimtab.packs.schema import KINDS, pack_schema
 from trimtab.packs.written.order import stage_keys
@@ -40,6 +40,28 @@ def keeps_everything(text: str) -> str:
 @pytest.mark.parametrize("path", GOOD, ids=lambda path: path.stem)
 def test_a_good_pack_says_the_same_when_it_is_formatted(path: Path) -> None:
     keeps_everything(path.read_text("utf-8"))
+
+
+def test_whatever_the_strict_reader_takes_is_formatted_or_refused_in_words() -> None:
+    files = [*ROOT.glob("tests/cases/bad/*.yaml"), *ROOT.glob("rules/*/tests/*.yaml")]
+    taken = 0
+    for path in files:
+        try:
+            text = read_text(path)
+            parse_document(text, "file")
+        except PackError:
+            continue
+        keeps_everything(text)
+        taken += 1
+    assert taken > 80
+
+
+@pytest.mark.parametrize("path", GOOD, ids=lambda path: path.stem)
+def test_the_parser_in_plain_python_gives_the_same(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = path.read_text("utf-8")
+    expected = formatted(text, "pack.yaml")
+    monkeypatch.setattr("yaml.__with_libyaml__", False)
+    assert formatted(text, "pack.yaml") == expected
 
 
 @pytest.mark.corpus
@@ -272,7 +294,19 @@ class Writer:
 
 
 TEXTS = st.sampled_from(
-    ["tokens", "read", "a text", "no", "{{ head }}", "one\ntwo", "one\ntwo\n", "- x", "a: b", "#5"]
+    [
+        "tokens",
+        "read",
+        "a text",
+        "no",
+        "{{ head }}",
+        "one\ntwo",
+        "one\ntwo\n",
+        "- x",
+        "a: b",
+        "#5",
+        "né 🦀 #1",
+    ]
 )
 SCALARS = st.one_of(TEXTS, st.booleans(), st.integers(0, 99))
 VALUES = st.recursive(

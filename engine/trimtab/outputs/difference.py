@@ -94,7 +94,7 @@ def _show_stages(effect: Effect, out: Console) -> None:
     if not differing:
         out.print(f"  stages: {plural(len(effect.stages), 'verdict')}, all the same")
         return
-    out.print(f"  stages: {plural(len(differing), 'verdict')} of {len(effect.stages)} differ")
+    out.print(f"  stages: {len(differing)} of {plural(len(effect.stages), 'verdict')} differ")
     for each in differing:
         out.print(f"    {each.id}", style="yellow")
         for sign, report in (("-", each.before), ("+", each.after)):
@@ -116,7 +116,7 @@ def _show_hunks(effect: Effect, out: Console) -> None:
         out.print("  messages: all the same")
         return
     count = sum(max(h.before[1] - h.before[0], h.after[1] - h.after[0]) for h in effect.hunks)
-    out.print(f"  messages: {plural(count, 'message')} differ")
+    out.print(f"  messages that differ: {count:,}")
     for hunk in effect.hunks[:MOST_HUNKS]:
         out.print(f"    {_span(hunk.before)} → {_span(hunk.after)}", style="yellow")
         for sign, span, request in (

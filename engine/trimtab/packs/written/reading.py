@@ -18,7 +18,12 @@ def read_written(text: str) -> Written:
     """The tree of a text that the strict reader accepts. Raises Unwritable."""
     if re.search("[\r\x85\u2028\u2029]", text):
         raise Unwritable("a line break that is none of the usual ones", 1)
-    node = yaml.compose(text, Loader=yaml.BaseLoader)
+    # The parser of the strict reader: the two that PyYAML has do not accept quite the same.
+    loader: Any = yaml.CBaseLoader if yaml.__with_libyaml__ else yaml.BaseLoader
+    try:
+        node = yaml.compose(text, Loader=loader)
+    except yaml.YAMLError as error:
+        raise Unwritable(f"not YAML: {error}", 1) from None
     assert node is not None
     return _Reader(text).whole(node)
 
@@ -40,9 +45,14 @@ class _Reader:
     def __init__(self, text: str) -> None:
         self.text = text
         self.at = 0
+        self.lines = [0, *(match.end() for match in re.finditer("\n", text))]
+
+    def offset(self, mark: Any) -> int:
+        """Where a mark of the parser is in the text; of its own counts only line and column are characters."""
+        return min(self.lines[min(mark.line, len(self.lines) - 1)] + int(mark.column), len(self.text))
 
     def whole(self, node: Any) -> Written:
-        gap = self.gap(node.start_mark.index, "---")
+        gap = self.gap(self.offset(node.start_mark), "---")
         header = ([gap.first] if gap.first else []) + [line for _, line in gap.lines or ()]
         if "---" in gap.marks:
             header.append("---")
@@ -135,7 +145,7 @@ class _Reader:
         return self.block_list(node, parent)
 
     def leaf(self, node: Any) -> Leaf:
-        start, end = node.start_mark.index, node.end_mark.index
+        start, end = self.offset(node.start_mark), self.offset(node.end_mark)
         source = self.text[start:end]
         if node.style in ("|", ">"):
             header = source.split("\n", 1)[0].split("#", 1)[0]
@@ -149,9 +159,9 @@ class _Reader:
     # --- block style
 
     def block_map(self, node: Any, parent: int) -> Collection:
-        found = Collection(True, False, self.column(node.start_mark.index))
+        found = Collection(True, False, self.column(self.offset(node.start_mark)))
         for key, value in node.value:
-            gap = self.gap(key.start_mark.index)
+            gap = self.gap(self.offset(key.start_mark))
             entry = Entry(Leaf("", ""), self.leaf(key), [line for _, line in gap.lines or ()])
             self.content(entry, value, ":", found.column)
             found.entries.append(entry)
@@ -159,9 +169,9 @@ class _Reader:
         return found
 
     def block_list(self, node: Any, parent: int) -> Collection:
-        found = Collection(False, False, self.column(node.start_mark.index))
+        found = Collection(False, False, self.column(self.offset(node.start_mark)))
         for value in node.value:
-            start = value.start_mark.index
+            start = self.offset(value.start_mark)
             dash = self.dash(start)
             gap = self.gap(dash)
             entry = Entry(Leaf("", ""), None, [line for _, line in gap.lines or ()])
@@ -180,7 +190,7 @@ class _Reader:
     def content(self, entry: Entry, node: Any, mark: str, column: int) -> None:
         """The value of an entry in block style, with all that belongs to it."""
         self.at = self.text.index(mark, self.at) + 1
-        start = node.start_mark.index
+        start = self.offset(node.start_mark)
         leafy = isinstance(node, yaml.ScalarNode) or node.flow_style
         if leafy:
             gap = self.gap(start)
@@ -199,7 +209,7 @@ class _Reader:
     # --- flow style
 
     def flow(self, node: Any) -> Collection:
-        start = node.start_mark.index
+        start = self.offset(node.start_mark)
         is_map = isinstance(node, yaml.MappingNode)
         bare = is_map and self.text[start] != "{"
         found = Collection(is_map, True, self.column(start), bare=bare)
@@ -207,19 +217,19 @@ class _Reader:
         for each in node.value:
             key, value = each if is_map else (None, each)
             first = key if key is not None else value
-            gap = self.gap(first.start_mark.index, ",")
+            gap = self.gap(self.offset(first.start_mark), ",")
             self.behind(found, gap)
             entry = Entry(Leaf("", ""), None, [line for _, line in gap.lines or () if line])
-            entry.breaks, entry.column = gap.breaks, self.column(first.start_mark.index)
+            entry.breaks, entry.column = gap.breaks, self.column(self.offset(first.start_mark))
             if key is not None:
                 entry.key = self.leaf(key)
-                inside = self.gap(value.start_mark.index, ":")
+                inside = self.gap(self.offset(value.start_mark), ":")
                 between = ([inside.first] if inside.first else []) + [line for _, line in inside.lines or ()]
                 entry.leading += [line for line in between if line]
             entry.value = self.value(value, found.column)
             found.entries.append(entry)
         if not bare:
-            end = node.end_mark.index - 1
+            end = self.offset(node.end_mark) - 1
             gap = self.gap(end, ",")
             self.behind(found, gap)
             found.footer = [line for _, line in gap.lines or () if line]
