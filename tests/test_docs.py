@@ -23,6 +23,8 @@ GENERATED = (
     "kinds",
     "metrics",
     "conditions",
+    "gates",
+    "facts",
     "findings",
     "schema",
     "commands",
