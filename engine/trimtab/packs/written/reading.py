@@ -49,7 +49,8 @@ class _Reader:
 
     def offset(self, mark: Any) -> int:
         """Where a mark of the parser is in the text; of its own counts only line and column are characters."""
-        return min(self.lines[min(mark.line, len(self.lines) - 1)] + int(mark.column), len(self.text))
+        line = min(int(mark.line), len(self.lines) - 1)
+        return min(self.lines[line] + int(mark.column), len(self.text))
 
     def whole(self, node: Any) -> Written:
         gap = self.gap(self.offset(node.start_mark), "---")
