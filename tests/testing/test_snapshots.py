@@ -72,6 +72,13 @@ cases:
     assert not run(tmp_path, tests.replace("same", "'same-{count}'"), Snapshots(update=True)).failed
 
 
+def test_a_case_that_ends_with_an_error_keeps_its_snapshot(tmp_path: Path) -> None:
+    run(tmp_path, TESTS, Snapshots(update=True))
+    result = run(tmp_path, TESTS.replace("    expect:", "    usage: {input_tokens: 900000}\n    expect:"))
+    assert result.failed
+    assert result.stale == []
+
+
 def test_a_snapshot_nobody_asks_for_is_stale_unless_cases_were_left_out(tmp_path: Path) -> None:
     run(tmp_path, TESTS, Snapshots(update=True))
     snapshot(tmp_path, "old").write_text("old\n", encoding="utf-8")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -60,10 +60,18 @@ class Snapshots:
         which = "two expectations share it" if again else "accept it with --update"
         return Differs(f"what {path} holds", f"another view; {which}", (*lines[:LINES], *more))
 
-    def stale(self, tests: Path) -> list[Path]:
-        """Snapshots of a test file that no case has asked for."""
-        folder = tests.parent / FOLDER / tests.stem
-        return sorted(path for path in folder.glob(f"*{SUFFIX}") if path not in self.used)
+
+def stale(tests: Path, cases: Iterable[Case]) -> list[Path]:
+    """Snapshots of a test file that none of its cases names, whether it came so far or not."""
+    named = {
+        path_of(case, one.value)
+        for case in cases
+        for step in case.steps
+        for one in step.expects
+        if one.kind == "snapshot"
+    }
+    folder = tests.parent / FOLDER / tests.stem
+    return sorted(path for path in folder.glob(f"*{SUFFIX}") if path not in named)
 
 
 def path_of(case: Case, name: str) -> Path:

@@ -18,7 +18,7 @@ from .judging import judge
 from .model import Case, Failure
 from .playing import Play, play
 from .reading import CaseFile, case_file
-from .snapshots import Snapshots
+from .snapshots import Snapshots, stale
 
 TESTS = "tests"
 
@@ -223,7 +223,8 @@ def run_plan(
     result.coverage = list(coverage.values())
     result.wrote = snapshots.wrote
     if not result.left_out:
-        result.stale = [path for one in found.files if not one.problems for path in snapshots.stale(one.path)]
+        whole = [one for one in found.files if not one.problems]
+        result.stale = [path for one in whole for path in stale(one.path, one.cases)]
     return result
 
 
