@@ -24,7 +24,9 @@ from proofs import FAULTS, NOT_YET, ROWS, fault_tests, row_tests  # noqa: E402
 from trimtab.commands.group import COMMANDS, trimtab  # noqa: E402
 from trimtab.commands.kinds import common_keys, default, describe, meaning, own_keys, required  # noqa: E402
 from trimtab.commands.show import flow  # noqa: E402
+from trimtab.facts.host import MAIN_FIELDS  # noqa: E402
 from trimtab.packs.load import known_kinds  # noqa: E402
+from trimtab.packs.names import BUILT_IN_FACTS, HOST_FACTS  # noqa: E402
 from trimtab.packs.problems import CODES, SILENCEABLE  # noqa: E402
 from trimtab.packs.schema import KINDS, pack_schema  # noqa: E402
 from trimtab.policy.expressions import FUNCTIONS, RESERVED  # noqa: E402
@@ -142,6 +144,73 @@ def conditions() -> str:
     )
 
 
+def keys_with_examples(spec: Mapping[str, Any]) -> str:
+    """The keys of a mapping: meaning, default, and an example of each that has one."""
+    rows = []
+    for key, inner in spec["properties"].items():
+        example = next(iter(inner.get("examples", ())), None)
+        rows.append(
+            (f"`{key}`", meaning(inner), shown(inner), "" if example is None else f"`{flow(example)}`")
+        )
+    return table(("key", "meaning", "default", "example"), rows)
+
+
+def gates() -> str:
+    """What a proposal and a text must pass before they count."""
+    definitions = pack_schema()["definitions"]
+    accept = [(f"`{name}`", each.unit, each.meaning) for name, each in METRICS.items() if each.accept_only]
+    return page(
+        "Gates",
+        "What is proposed is committed only if it passes. Whatever fails a gate leaves the view as it is, with the\n"
+        "reason in the receipt.\n",
+        "## accept: the proposal\n",
+        "A condition like any other, after the edit; besides all metrics it has these. It is also checked before a\n"
+        "model is called, if even the best case fails it.\n",
+        table(("metric", "unit", "meaning"), accept),
+        "## expects: the text\n",
+        f"{definitions['expects']['description']}\n\nNever taken, whatever the pack says: a text that is blank, cut\n"
+        "off, a tool call, a refusal, or not smaller than what it replaces.\n",
+        keys_with_examples(definitions["expects"]),
+        "## review and ground: before it is taken\n",
+        f"`review`: {definitions['review']['description']}\n",
+        keys_with_examples(definitions["review"]),
+        f"`ground`: {definitions['ground']['description']}\n",
+        keys_with_examples(definitions["ground"]),
+        "## breaker: after failures\n",
+        f"{definitions['breaker']['description']} `manual` and `overflow` runs ignore it.\n",
+        keys_with_examples(definitions["breaker"]),
+        "## Reasons of a failure\n",
+        "What a `ladder`'s `for` and the metric `failure` name: "
+        + ", ".join(f"`{word}`" for word in pack_schema()["x-vocabulary"]["failure"])
+        + ".\n",
+    )
+
+
+def facts() -> str:
+    """Facts there always are, facts of a host, and how a pack declares its own."""
+    fact = pack_schema()["definitions"]["fact"]
+
+    def rows(names: Iterable[str]) -> list[tuple[str, str]]:
+        return [(f"`{name}`", f"`{MAIN_FIELDS.get(name, 'text')}`") for name in sorted(names)]
+
+    return page(
+        "Facts",
+        "A fact is a list of records, read over the whole session. Its main field is what is compared, told once and\n"
+        "named where a text left it out.\n",
+        "## Always there\n",
+        table(("fact", "main field"), rows(BUILT_IN_FACTS)),
+        "## From the host\n",
+        "If it has them; what it gives replaces what a pack reads from the tool traffic. All fields are in\n"
+        "[what the host tells](host-facts.md).\n",
+        table(("fact", "main field"), rows(HOST_FACTS)),
+        "## Declared by a pack\n",
+        "Under `facts`, by name:\n",
+        keys_with_examples(fact),
+        "Each rule of `from`:\n",
+        keys_with_examples(fact["properties"]["from"]["items"]),
+    )
+
+
 def findings() -> str:
     """Every code `check` may report."""
     rows = [(f"`{code}`", meaning, "yes" if code in SILENCEABLE else "") for code, meaning in CODES.items()]
@@ -206,6 +275,7 @@ def commands() -> str:
                 + RAISED
                 + ", failed tests",
             ),
+            ("", "`diff`: the packs differ; `fmt` and `migrate` with `--check`: a file would change"),
             (2, "wrong usage"),
             (5, "nothing ran: no stage lists the event, no pack to check, no test"),
         ],
@@ -303,6 +373,8 @@ PAGES: Mapping[str, Callable[[], str]] = {
     "kinds.md": kinds,
     "metrics.md": metrics,
     "conditions.md": conditions,
+    "gates.md": gates,
+    "facts.md": facts,
     "findings.md": findings,
     "schema.md": schema,
     "commands.md": commands,

@@ -25,6 +25,8 @@ GENERATED = (
     "kinds",
     "metrics",
     "conditions",
+    "gates",
+    "facts",
     "findings",
     "schema",
     "commands",

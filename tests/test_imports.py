@@ -16,7 +16,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("commands", "outputs"),
     ("testing",),
     ("readers",),
-    ("one_summary",),
+    ("comparing", "starter", "one_summary"),
     ("engine",),
     (
         "session",

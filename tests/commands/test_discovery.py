@@ -70,6 +70,13 @@ def test_a_resolved_pack_reads_back_as_the_same_pack(trimtab: Callable, pack: Pa
     assert check_text(result.out).ok
 
 
+def test_programs_get_the_place_of_each_value(trimtab: Callable, pack: Path) -> None:
+    found = trimtab("show", pack, "--resolved", "--json").json
+    assert found["pack"] == trimtab("show", pack, "--json").json
+    assert found["places"]["settings.shown"] == f"{pack}:5:32"
+    assert found["places"]["stages.clear.keep.newest.items"] == f"{pack}:12:28"
+
+
 def test_a_broken_pack_is_shown_as_far_as_it_can_be_read(trimtab: Callable, pack: Path) -> None:
     pack.write_text(pack.read_text("utf-8").replace("kind: guard", "kind: gard"), encoding="utf-8")
     result = trimtab("show", pack)

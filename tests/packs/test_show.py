@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from trimtab.packs.document import parse_document
-from trimtab.packs.show import in_order, resolved_yaml, scalar
+from trimtab.packs.show import in_order, places, resolved_yaml, scalar
 from trimtab.packs.sources import resolve
 
 GOOD = sorted((Path(__file__).parents[1] / "cases" / "good").glob("*.yaml"))
@@ -73,3 +73,44 @@ def test_the_top_level_stands_in_the_order_of_the_language(tmp_path: Path) -> No
     order = ["format", "name", "version", "settings", "models", "limits", "tools", "facts", "stages"]
     assert list(yaml.safe_load(resolved_yaml(resolved))) == order
     assert list(in_order(resolved.data)) == order
+
+
+TWO = """\
+format: 1
+name: two
+version: 1.0.0
+extends: [observations]
+settings: {shown: 9}
+limits: {auto: 0.5 * window}
+stages:
+  - {id: old, keep: {oldest: {items: 1}}}
+"""
+
+
+def test_a_line_never_holds_values_of_two_files(tmp_path: Path) -> None:
+    base = (GOOD[0].parent / "observations.yaml").read_text("utf-8")
+    (tmp_path / "observations").mkdir()
+    (tmp_path / "observations" / "pack.yaml").write_text(base, "utf-8")
+    (tmp_path / "two.yaml").write_text(TWO, "utf-8")
+    resolved = resolve(tmp_path / "two.yaml")
+    shown = resolved_yaml(resolved)
+    assert parse_document(shown, "shown").data["stages"][1]["keep"] == {
+        "newest": {"items": "shown"},
+        "oldest": {"items": 1},
+    }
+    lines = [line.strip() for line in shown.splitlines()]
+    assert any(line.startswith("oldest: {items: 1}") and line.endswith("# 8") for line in lines)
+    assert any(
+        line.startswith("newest: {items: shown}") and "observations/pack.yaml:" in line for line in lines
+    )
+    assert not any(line.endswith("…") for line in lines)
+
+
+def test_every_value_has_a_place_of_its_own() -> None:
+    resolved = resolve("claude-code-155k")
+    found = places(resolved)
+    assert found["settings.buffer"] == "rules/claude-code-155k/pack.yaml:9:20"
+    assert found["stages.idle-clear.kind"].startswith("rules/claude-code/pack.yaml:")
+    nodes = [node for path, node in resolved.root.walk() if path[:1] != ("extends",)]
+    single = [node for node in nodes if not isinstance(node.value, dict | list) or not node.value]
+    assert len(found) == len(single)

@@ -19,7 +19,12 @@ from . import exits
     is_flag=True,
     help="The whole pack as YAML, `extends` worked in, with the place of each value.",
 )
-@click.option("--json", "as_json", is_flag=True, help="The resolved pack as JSON.")
+@click.option(
+    "--json",
+    "as_json",
+    is_flag=True,
+    help="The resolved pack as JSON; with --resolved, the place of each value beside it.",
+)
 def command(pack: str, resolved: bool, as_json: bool) -> int:
     """Show PACK (a name or a path; default claude-code): settings, limits, tools, and its stages in order."""
     report = check(pack)
@@ -27,9 +32,10 @@ def command(pack: str, resolved: bool, as_json: bool) -> int:
         raise PackError(report.problems)
     if as_json:
         from ..outputs.as_json import dumps
-        from ..packs.show import in_order
+        from ..packs.show import in_order, places
 
-        click.echo(dumps(in_order(report.resolved.data)))
+        data = in_order(report.resolved.data)
+        click.echo(dumps({"pack": data, "places": places(report.resolved)} if resolved else data))
     elif resolved:
         from ..outputs.words import escaped
         from ..packs.show import resolved_yaml

@@ -107,12 +107,17 @@ _OPTIONS: Mapping[str, Callable[[Any], Any]] = {
 
 def subject_options(*names: str, json: str = "The receipt as JSON.") -> Callable[[F], F]:
     """SESSION, the options with these names (all of them, if none is named), and ``--json``."""
+    return lambda command: _SESSION(session_options(*names, json=json)(command))
+
+
+def session_options(*names: str, json: str) -> Callable[[F], F]:
+    """The options with these names (all of them, if none is named), and ``--json``."""
 
     def add(command: F) -> F:
         command = click.option("--json", "as_json", is_flag=True, help=json)(command)
         for name in reversed(names or tuple(_OPTIONS)):
             command = _OPTIONS[name](command)
-        return _SESSION(command)
+        return command
 
     return add
 

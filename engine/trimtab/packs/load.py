@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from .check import downgraded, errors, examine, finished
+from .installed import PACK_FILE, chosen, installed_packs
 from .pack import Pack, Setting
 from .problems import PackError, Problem
 from .sources import Resolved, resolve, resolve_text, shipped_packs
@@ -16,6 +17,7 @@ from .sources import Resolved, resolve, resolve_text, shipped_packs
 if TYPE_CHECKING:
     from ..policy.stage import Kind
 
+SHIPPED, FOLDER = "shipped", "folder"
 STAND_IN = "(a template that is not written yet)"
 
 
@@ -35,13 +37,18 @@ class Report:
 
 
 @dataclass(frozen=True, slots=True)
-class Shipped:
-    """A pack that comes with the engine."""
+class Listed:
+    """A pack that can be named. ``origin`` is `shipped`, `folder`, or a distribution with its version.
+
+    ``problems`` keep it from being used; then version and description may be empty.
+    """
 
     name: str
     version: str
     description: str
-    path: Path
+    path: Path | None
+    origin: str
+    problems: tuple[Problem, ...] = ()
 
 
 def known_kinds() -> Mapping[str, type[Kind]]:
@@ -118,13 +125,34 @@ def load(
     return report.pack
 
 
-def list_packs() -> list[Shipped]:
+def list_packs() -> list[Listed]:
     """The packs that come with the engine, by name."""
-    found = []
-    for name, path in shipped_packs().items():
-        fields = resolve(path).root.mapping
-        version, description = (
-            fields[key].text if key in fields else None for key in ("version", "description")
-        )
-        found.append(Shipped(name, version or "", description or "", path))
+    return [_listed(name, path, SHIPPED) for name, path in shipped_packs().items()]
+
+
+def available_packs(folders: Sequence[Path] = ()) -> list[Listed]:
+    """The packs that ship, those of installed distributions, and those in ``folders`` or one level below."""
+    found = list_packs()
+    shipped = {each.name for each in found}
+    installed = installed_packs()
+    for each in installed:
+        try:
+            if each.name in shipped or sum(other.name == each.name for other in installed) > 1:
+                chosen(each.name, shipped_packs().get(each.name))
+            found.append(_listed(each.name, each.file(), each.origin))
+        except PackError as error:
+            found.append(Listed(each.name, "", "", each.path, each.origin, error.problems))
+    for folder in folders:
+        for path in [folder / PACK_FILE, *sorted(folder.glob(f"*/{PACK_FILE}"))]:
+            if path.is_file():
+                found.append(_listed(path.parent.name or str(path.parent), path, FOLDER))
     return found
+
+
+def _listed(name: str, path: Path, origin: str) -> Listed:
+    try:
+        fields = resolve(path).root.mapping
+    except PackError as error:
+        return Listed(name, "", "", path, origin, error.problems)
+    version, description = (fields[key].text if key in fields else None for key in ("version", "description"))
+    return Listed(name, version or "", description or "", path, origin)

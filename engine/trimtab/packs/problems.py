@@ -25,6 +25,7 @@ CODES = MappingProxyType(
         "yaml-key": "a key that is not a text",
         "yaml-comma": "an unquoted expression that flow style splits at a comma",
         "yaml-number": "a number in a spelling that YAML versions read differently",
+        "layout": "a text that `fmt` and `migrate` cannot write anew without changing what it says",
         # identity and merging
         "format": "a version of the pack language this engine does not read",
         "requires": "the pack needs another version of the engine",

@@ -45,13 +45,21 @@ def assemble(folder: Path | None = None) -> dict[str, Any]:
     common = _load(folder / "common.json")
     keys, definitions = common["stage"], dict(common["definitions"])
     extra = {
-        "before": {"description": "place a new stage before this one", "type": "string", "format": "stage"},
-        "after": {"description": "place a new stage after this one", "type": "string", "format": "stage"},
+        **{
+            place: {
+                "description": f"place a new stage {place} this one",
+                "type": "string",
+                "format": "stage",
+                "examples": ["compact"],
+            }
+            for place in ("before", "after")
+        },
         "reset": {
             "description": "inherited keys to drop first",
             "type": "array",
             "minItems": 1,
             "items": {"type": "string"},
+            "examples": [["keep", "accept"]],
         },
     }
     every: dict[str, Any] = {}
@@ -93,8 +101,11 @@ def assemble(folder: Path | None = None) -> dict[str, Any]:
         "additionalProperties": False,
         "minProperties": 1,
         "properties": {
-            key: True for key in known if key not in ("id", "kind", "at", "on_failure", "stages", "defaults")
+            key: {"description": _described(key, definitions)}
+            for key in known
+            if key not in ("id", "kind", "at", "on_failure", "stages", "defaults")
         },
+        "examples": [{"keep": {"newest": {"items": 5}}}],
     }
     definitions["stage-first_of"]["properties"]["defaults"] = {"$ref": "#/definitions/defaults"}
     return {
@@ -112,6 +123,14 @@ def assemble(folder: Path | None = None) -> dict[str, Any]:
     }
 
 
+def _described(key: str, definitions: Mapping[str, Any]) -> str:
+    """What a key means where it goes to any child that has it."""
+    specs = (definitions[f"stage-{kind}"]["properties"].get(key) for kind in CHILD_KINDS)
+    spec = next(each for each in specs if each is not None)
+    named = definitions[spec["$ref"].rpartition("/")[2]] if "$ref" in spec else {}
+    return str(spec.get("description") or named.get("description") or named["title"])
+
+
 def _by_kind(name: str, kinds: tuple[str, ...], keys: list[str]) -> dict[str, Any]:
     return {
         "title": "a stage" if name == "stage" else "a stage inside first_of",
@@ -119,11 +138,12 @@ def _by_kind(name: str, kinds: tuple[str, ...], keys: list[str]) -> dict[str, An
         "required": ["id"],
         "properties": {
             "kind": {
+                "description": "what the stage does",
                 "enum": list(kinds),
                 "x-code": "unknown-kind",
                 "x-hints": {"first_of": "first_of does not nest"} if name == "child" else {},
             },
-            "id": {"$ref": "#/definitions/id"},
+            "id": {"$ref": "#/definitions/id", "description": "name of the stage, unique in the pack"},
         },
         "allOf": [
             {

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import TypeVar
 
+from .merge import stage_id
 from .nodes import Node
 from .problems import Position
 from .schema import pack_schema
@@ -54,6 +55,36 @@ def _places(node: Node) -> list[Position]:
     return [each.pos for each in inner] or [node.key or node.pos]
 
 
+def _is_mixed(node: Node) -> bool:
+    """Whether one comment cannot say where everything in a node comes from: several files, or very many lines."""
+    places = _places(node)
+    return len({pos.file for pos in places}) > 1 or len({pos.line for pos in places}) > MOST
+
+
+def places(resolved: Resolved) -> dict[str, str]:
+    """The place (``file:line:column``) of every single value of the merged pack, by its dotted path.
+
+    Stages go by their ids wherever they are (`stages.compact.keep.newest.turns`), entries of lists by number.
+    """
+    found: dict[str, str] = {}
+
+    def visit(node: Node, path: str) -> None:
+        name = stage_id(node)
+        if isinstance(node.value, dict) and name is not None and "kind" in node.value:
+            path = f"stages.{name}"
+        if isinstance(node.value, dict | list) and node.value:
+            inner = node.value.items() if isinstance(node.value, dict) else enumerate(node.value)
+            for key, each in inner:
+                visit(each, f"{path}.{key}" if path else str(key))
+        else:
+            found[path] = f"{node.pos.file}:{node.pos.line}:{node.pos.column}"
+
+    for key, node in resolved.root.mapping.items():
+        if key != "extends":
+            visit(node, key)
+    return found
+
+
 def _mapping(node: Node, indent: int, first: str = "") -> Iterator[tuple[str, Node]]:
     """Lines of a block mapping; ``first`` opens the first one."""
     space = " " * indent
@@ -64,7 +95,7 @@ def _mapping(node: Node, indent: int, first: str = "") -> Iterator[tuple[str, No
         block = (
             isinstance(each.value, dict | list)
             and each.value
-            and (indent == 0 or len(short) + indent + len(name) > WIDTH)
+            and (indent == 0 or len(short) + indent + len(name) > WIDTH or _is_mixed(each))
         )
         if not block:
             yield f"{lead}{name}: {short}", each
@@ -80,7 +111,7 @@ def _list(node: Node, indent: int) -> Iterator[tuple[str, Node]]:
         if (
             isinstance(each.value, dict)
             and each.value
-            and (len(short) + indent > WIDTH or "kind" in each.value)
+            and (len(short) + indent > WIDTH or "kind" in each.value or _is_mixed(each))
         ):
             yield from _mapping(each, indent + 2, f"{space}- ")
         elif isinstance(each.value, list) and each.value and len(short) + indent > WIDTH:

@@ -10,12 +10,13 @@ from typing import Any
 from ..data import data_root
 from .document import parse_document, read_document
 from .gate import admit
+from .installed import PACK_FILE as PACK_FILE
+from .installed import chosen, installed_packs
 from .merge import Merger, set_value, with_defaults
 from .nodes import Document, Node, Where
 from .problems import PackError, Position, Problem, near_or_all, problem_at
 from .schema import CHILD_KINDS, pack_schema
 
-PACK_FILE = "pack.yaml"
 TEMPLATES = "templates"
 MAX_CHAIN = 20
 """Packs that may build on each other."""
@@ -70,7 +71,8 @@ def is_path(name: str) -> bool:
 
 
 def find_pack(name: str | Path, beside: Path | None = None) -> Path:
-    """The file of a pack: a shipped name, or a path to its file or folder, relative to ``beside``.
+    """The file of a pack: the name of one that ships or is installed, or a path to its file or folder, relative
+    to ``beside``.
 
     Raises PackError.
     """
@@ -91,10 +93,11 @@ def _find_pack(name: str | Path, beside: Path | None) -> Path:
         )
     if isinstance(name, str) and not is_path(name):
         shipped = shipped_packs()
-        if name in shipped:
-            return shipped[name]
+        named = chosen(name, shipped.get(name))
+        if named is not None:
+            return named
         if not (beside or Path()).joinpath(name, PACK_FILE).is_file():
-            hint = near_or_all(name, shipped, "shipped are")
+            hint = near_or_all(name, [*shipped, *(each.name for each in installed_packs())], "known are")
             raise PackError(
                 [
                     Problem(

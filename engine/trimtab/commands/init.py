@@ -1,0 +1,147 @@
+"""``trimtab init``: a new pack with its tests, and what CI, hooks and editors need."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from . import exits
+
+if TYPE_CHECKING:
+    from ..starter import Start
+
+ID = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
+OWN = ("pack.yaml", "tests/", "schemas/")
+"""Files of the pack itself; the others may be there already, and then stay as they are."""
+
+
+@click.command("init", short_help="Begin a pack.")
+@click.argument("folder", metavar="DIR")
+@click.option("--name", metavar="NAME", help="The pack's name. Default: the folder's.")
+@click.option("--target", metavar="API", help="The API requests are for. Default: anthropic.")
+@click.option(
+    "--model", metavar="MODEL", help="The model its tests are about. Default: a common one of the API."
+)
+@click.option(
+    "--base", metavar="PACK", help="claude-code, another pack's name or path, or none. Default: claude-code."
+)
+@click.option("--yes", "-y", is_flag=True, help="Ask nothing; take the defaults.")
+@click.option("--force", is_flag=True, help="Write over files that are there.")
+@click.option("--json", "as_json", is_flag=True, help="As JSON; asks nothing.")
+def command(
+    folder: str,
+    name: str | None,
+    target: str | None,
+    model: str | None,
+    base: str | None,
+    yes: bool,
+    force: bool,
+    as_json: bool,
+) -> int:
+    """Begin a pack in DIR: pack.yaml, tests that pass, JSON Schemas and settings for editors, a workflow for
+    GitHub, hooks for pre-commit.
+
+    On a terminal, what no option says is asked. No file is overwritten without --force: a pack that is there is
+    refused, a workflow, hooks or settings that are there stay as they are.
+    """
+    from ..outputs.words import escaped
+    from ..starter import TARGETS, starter_files
+
+    place = Path(folder)
+    if place.exists() and not place.is_dir():
+        raise click.BadParameter(f"'{folder}' is no folder", param_hint="'DIR'")
+    asks = not yes and not as_json and sys.stdin is not None and sys.stdin.isatty()
+    start = _start(place, name, target, model, base, asks)
+    files = starter_files(start)
+    there = [path for path in files if (place / path).exists()]
+    taken = [path for path in there if path.startswith(OWN)]
+    if taken and not force:
+        raise click.ClickException(
+            f"{', '.join(taken)} {'is' if len(taken) == 1 else 'are'} there already in {folder}\n"
+            "  hint: name another folder; --force writes over what is there"
+        )
+    kept = [] if force else there
+    for path, text in files.items():
+        if path not in kept:
+            (place / path).parent.mkdir(parents=True, exist_ok=True)
+            (place / path).write_text(text, encoding="utf-8", newline="\n")
+    written = [path for path in files if path not in kept]
+    if as_json:
+        from ..outputs.as_json import dumps
+
+        click.echo(dumps({"folder": folder, "name": start.name, "written": written, "kept": kept}))
+        return exits.FINE
+    for path in written:
+        click.echo(escaped(f"written: {place / path}"))
+    for path in kept:
+        click.echo(escaped(f"kept as it is: {place / path} (--force writes over it)"))
+    shown = escaped(str(place))
+    click.echo(f"\nthe pack {start.name}, for {TARGETS[start.target].meaning}. Next:")
+    click.echo(f"  trimtab check {shown}          is it sound?")
+    click.echo(f"  trimtab test {shown}           do its tests pass? Change a number and see one fail")
+    click.echo(f"  trimtab explain SESSION -p {shown}    what would it do to a session, and why?")
+    if start.folder != ".":
+        click.echo("CI, hooks and editor settings belong into the root of the repository: move them there")
+    return exits.FINE
+
+
+def _start(
+    place: Path, name: str | None, target: str | None, model: str | None, base: str | None, asks: bool
+) -> Start:
+    """What was said, else what is answered, else the defaults. Raises click.BadParameter."""
+    from ..packs.problems import near_or_all
+    from ..starter import TARGETS, Start
+
+    def answer(given: str | None, question: str, default: str) -> str:
+        if given is not None:
+            return given.strip()
+        return str(click.prompt(question, default=default, err=True)).strip() if asks else default
+
+    name = answer(name, "Name of the pack", _kebab(place.resolve().name))
+    if not ID.fullmatch(name) or len(name) > 64:
+        raise click.BadParameter(
+            f"'{name}' is no name: kebab-case, such as house-rules", param_hint="'--name'"
+        )
+    known = ", ".join(TARGETS)
+    target = answer(target, f"API its requests are for ({known})", next(iter(TARGETS)))
+    if target not in TARGETS:
+        raise click.BadParameter(
+            f"there is no '{target}': {near_or_all(target, TARGETS)}", param_hint="'--target'"
+        )
+    model = answer(model, "Model its tests are about", TARGETS[target].model)
+    if not model:
+        raise click.BadParameter("it is empty", param_hint="'--model'")
+    base = answer(base, "Pack to build on (a name, a path, or none)", "claude-code")
+    return Start(name, target, model, *_base(base, place), folder=_from_root(place))
+
+
+def _base(base: str, place: Path) -> tuple[str, str]:
+    """The base as seen from here, and as the new file will write it."""
+    from ..packs.sources import PACK_FILE, find_pack, is_path
+
+    if base == "none" or not is_path(base):
+        return base, base
+    found = find_pack(base).resolve()
+    target = found.parent if found.name == PACK_FILE else found
+    here, there = (Path(os.path.relpath(target, each.resolve())).as_posix() for each in (Path(), place))
+    return f"./{here}", there if there.startswith(".") else f"./{there}"
+
+
+def _from_root(place: Path) -> str:
+    """The folder as seen from the root of the repository it lies in; `.` where it is the root, or in none."""
+    here = place.resolve()
+    for folder in (here, *here.parents):
+        if (folder / ".git").exists():
+            return here.relative_to(folder).as_posix()
+    return "."
+
+
+def _kebab(text: str) -> str:
+    words = re.findall(r"[a-z0-9]+", text.lower())
+    name = "-".join(words).lstrip("0123456789-")
+    return name[:64].rstrip("-") or "house-rules"

@@ -1,0 +1,148 @@
+"""What ``fmt`` and ``migrate`` have in common: packs' files written anew, or only shown to differ."""
+
+from __future__ import annotations
+
+import contextlib
+import difflib
+import os
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from ..packs.formatting import read_text
+from ..packs.installed import PACK_FILE
+from ..packs.problems import PackError, Problem
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+@dataclass(frozen=True, slots=True)
+class Rewritten:
+    """A file's text before and after; ``remarks`` are what a person has to look at."""
+
+    path: Path
+    before: str
+    after: str
+    remarks: tuple[str, ...] = ()
+
+    @property
+    def changed(self) -> bool:
+        """Whether there is anything to write."""
+        return self.before != self.after
+
+
+def rewriting_options(command: F) -> F:
+    """``PACK… --check --diff --json``."""
+    for add in (
+        click.option("--json", "as_json", is_flag=True, help="As JSON."),
+        click.option("--diff", "show_diff", is_flag=True, help="Show what would change; write nothing."),
+        click.option(
+            "--check", "only_check", is_flag=True, help="Write nothing; exit 1 if a file would change."
+        ),
+        click.argument("packs", metavar="PACK...", nargs=-1, required=True),
+    ):
+        command = add(command)
+    return command
+
+
+def rewrite(
+    packs: Sequence[str], change: Callable[[str, str], tuple[str, tuple[str, ...]]], dry: bool
+) -> tuple[list[Rewritten], list[Problem]]:
+    """Change the files named and write them unless ``dry``; ``change``: text and name to text and remarks.
+
+    A file that cannot be read or changed is a problem and stays as it is; the others are done all the same.
+    """
+    done: list[Rewritten] = []
+    problems: list[Problem] = []
+    for path in _files(packs):
+        try:
+            before = read_text(path)
+            after, remarks = change(before, str(path))
+            done.append(Rewritten(path, before, after, remarks))
+            if done[-1].changed and not dry:
+                _replace_text(path, after)
+        except PackError as error:
+            problems += error.problems
+        except OSError as error:
+            problems.append(Problem("file", error.strerror or str(error), str(path)))
+    return done, problems
+
+
+def as_dict(done: Sequence[Rewritten], problems: Sequence[Problem]) -> dict[str, Any]:
+    """The outcome for programs."""
+    files = [
+        {
+            "file": str(each.path),
+            "changed": each.changed,
+            **({"remarks": list(each.remarks)} if each.remarks else {}),
+        }
+        for each in done
+    ]
+    return {"files": files, "problems": [one.to_dict() for one in problems]}
+
+
+def difference(each: Rewritten) -> str:
+    """What would change, as a unified diff."""
+    texts = (each.before.splitlines(keepends=True), each.after.splitlines(keepends=True))
+    lines = difflib.unified_diff(*texts, str(each.path), f"{each.path} (new)")
+    return "".join(
+        line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines
+    )
+
+
+def show(done: Sequence[Rewritten], problems: Sequence[Problem], dry: bool, show_diff: bool) -> None:
+    """The outcome for people: each file that changes, each problem, and how many there were."""
+    from ..outputs.problems import problem_text
+    from ..outputs.words import escaped, plural
+
+    changed = [each for each in done if each.changed]
+    for each in changed:
+        if show_diff:
+            click.echo(escaped(difference(each)), nl=False)
+        else:
+            click.echo(escaped(f"{'would change' if dry else 'changed'}: {each.path}"))
+        for remark in each.remarks:
+            click.echo(escaped(f"look at this: {remark}"), err=True)
+    for problem in problems:
+        click.echo(problem_text(problem), err=True)
+    counts = [
+        (len(changed), "would change" if dry else "changed"),
+        (len(done) - len(changed), "left as it is"),
+    ]
+    words = [f"{plural(count, 'file')} {what}" for count, what in counts if count]
+    if words:
+        click.echo(", ".join(words), err=show_diff)
+
+
+def _files(names: Sequence[str]) -> Iterator[Path]:
+    """The files named, each once. Raises click.BadParameter for what is no file of a pack."""
+    found: dict[Path, Path] = {}
+    for name in names:
+        path = Path(name)
+        if path.is_dir():
+            path = path / PACK_FILE
+        if not path.is_file():
+            hint = "name a file, or a folder that holds pack.yaml; a pack that is installed is not rewritten"
+            raise click.BadParameter(f"there is no file '{path}'; {hint}", param_hint="'PACK'")
+        found.setdefault(path.resolve(), path)
+    return iter(found.values())
+
+
+def _replace_text(path: Path, text: str) -> None:
+    """Write ``text`` over a file that is there, whole or not at all; its rights stay. Raises OSError."""
+    path = path.resolve()
+    mode = path.stat().st_mode & 0o7777
+    handle, aside = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(text.encode("utf-8"))
+        Path(aside).chmod(mode)
+        Path(aside).replace(path)
+    except BaseException:  # an interrupt leaves nothing lying about either
+        with contextlib.suppress(OSError):
+            Path(aside).unlink(missing_ok=True)
+        raise

@@ -1,0 +1,79 @@
+"""``trimtab fmt``: files rewritten in place, or only said to differ."""
+
+from __future__ import annotations
+
+import stat
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+UNSORTED = "name: x   # mine\nformat: 1\nversion: 1.0.0\nstages: []\n"
+SORTED = "format: 1\nname: x   # mine\nversion: 1.0.0\nstages: []\n"
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    path = tmp_path / "pack.yaml"
+    path.write_bytes(UNSORTED.encode())
+    return path
+
+
+def test_a_file_is_rewritten_in_place_with_its_rights(trimtab: Callable, file: Path) -> None:
+    file.chmod(0o640)
+    result = trimtab("fmt", file)
+    assert result.code == 0
+    assert file.read_text("utf-8") == SORTED
+    assert stat.S_IMODE(file.stat().st_mode) == 0o640
+    assert result.out == f"changed: {file}\n1 file changed\n"
+    assert trimtab("fmt", file).out == "1 file left as it is\n"
+    assert [path.name for path in file.parent.iterdir()] == ["pack.yaml"]
+
+
+@pytest.mark.parametrize("option", ["--check", "--diff"])
+def test_with_check_or_diff_nothing_is_written_and_the_exit_code_tells(
+    trimtab: Callable, file: Path, option: str
+) -> None:
+    assert trimtab("fmt", option, file).code == 1
+    assert file.read_text("utf-8") == UNSORTED
+    trimtab("fmt", file)
+    assert trimtab("fmt", option, file).code == 0
+
+
+def test_the_difference_is_shown_as_a_patch(trimtab: Callable, file: Path) -> None:
+    result = trimtab("fmt", "--diff", file)
+    lines = result.out.splitlines()
+    assert lines[0] == f"--- {file}"
+    assert "+format: 1" in lines
+    assert "-format: 1" in lines
+    assert "1 file would change" in result.err
+
+
+def test_a_folder_stands_for_its_pack_and_a_file_named_twice_is_done_once(
+    trimtab: Callable, file: Path
+) -> None:
+    assert trimtab("fmt", "--check", "--json", file.parent, file).json["files"] == [
+        {"file": str(file), "changed": True}
+    ]
+
+
+def test_a_file_that_cannot_be_read_leaves_the_others_formatted(trimtab: Callable, file: Path) -> None:
+    broken = file.with_name("broken.yaml")
+    broken.write_text("a: 1\na: 2\n", "utf-8")
+    result = trimtab("fmt", broken, file)
+    assert result.code == 1
+    assert "broken.yaml:2:1" in result.err
+    assert "yaml-duplicate-key" in result.err
+    assert file.read_text("utf-8") == SORTED
+    assert broken.read_text("utf-8") == "a: 1\na: 2\n"
+
+
+@pytest.mark.parametrize("name", ["claude-code", "nowhere/pack.yaml"])
+def test_what_is_no_file_is_wrong_usage(trimtab: Callable, name: str) -> None:
+    result = trimtab("fmt", name)
+    assert result.code == 2
+    assert "name a file" in result.err
+
+
+def test_nothing_named_is_wrong_usage(trimtab: Callable) -> None:
+    assert trimtab("fmt").code == 2
