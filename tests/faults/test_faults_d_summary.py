@@ -413,7 +413,7 @@ def test_d5_files_and_errors_that_the_writer_left_out_are_put_back() -> None:
     outcome = run(engine, worked_on())
     assert verdict(outcome, "full-summary") == "committed"
     for number in range(8):
-        assert lines_with(outcome, f"- /srv/pool/part-{number}/connection_{number}.py")
+        assert lines_with(outcome, f"/srv/pool/part-{number}/connection_{number}.py")
     assert lines_with(outcome, "4096 handles open, expected 17 (pool.py:231)")
 
 

@@ -17,12 +17,12 @@ from tests.faults.support import (
     rounds,
     run,
     text,
-    thinking,
     user,
     verdict,
     words,
 )
 from tests.faults.test_faults_d_summary import GOOD, asked, writes
+from tests.validity.support import thinking
 
 from trimtab import Engine, ManualRequest
 from trimtab.summarizers.canned import CannedSummarizer

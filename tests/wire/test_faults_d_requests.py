@@ -11,8 +11,9 @@ import pytest
 from tests.fake_api import Refusal, too_long
 from tests.fake_api.counting import prompt_tokens
 from tests.fake_api.fixture import Served, ServedApi
-from tests.faults.support import assistant, call, image, loop, result, rounds, text, thinking, user, words
+from tests.faults.support import assistant, call, image, loop, result, rounds, text, user, words
 from tests.strategies import PIXEL
+from tests.validity.support import thinking
 from tests.wire.agent import SUMMARY, committed
 from tests.wire.summing import (
     MODEL,

@@ -13,13 +13,14 @@ from ..facts import text_of
 from ..policy.conditions import Condition
 from ..policy.maker import Maker
 from ..policy.measures import Candidate, Edge, Keep, kept
-from ..policy.proposal import Draft
+from ..policy.proposal import Cover, Draft, ViewEdit
 from ..policy.scene import Scene
 from ..policy.selection import Selector, candidates
 from ..templating import Text
+from ..validity.base import Place
 from ._material import Entry, Limit, Material, cut, paired, with_media, without
 from ._originals import covered, transcript_items
-from ._range import Range
+from ._range import Range, leading, open_round, put_in_front
 from ._variables import variables
 
 NOTE_TOKENS, NOTE_CHARS = 16, 44
@@ -331,3 +332,15 @@ def transcript_path(scene: Scene) -> str | None:
         if isinstance(path, str) and path:
             return path
     return None
+
+
+def around(scene: Scene, place: Range, composed: Composed) -> list[ViewEdit]:
+    """What `compose` puts in front of the head and behind the tail; what it put in front before goes."""
+    view = scene.view
+    front, back = leading(view.items) - 1, open_round(view) - 1
+
+    def put(at: int, drafts: Sequence[Draft]) -> list[ViewEdit]:
+        return [Place(at, draft.message, draft.origin) for draft in drafts]
+
+    gone = [Cover(at, at + 1) for at in put_in_front(scene, place.start)] if composed.before else []
+    return [*gone, *put(front, composed.before), *put(back, composed.after)]

@@ -12,13 +12,13 @@ from ..policy.expressions import Quantity
 from ..policy.maker import Maker
 from ..policy.scene import Scene
 from ..templating import shares
-from ._headings import section
+from ._headings import section, title_of
 from ._material import Limit, cut
-from ._quotes import Piece, pieces_of, told_before
+from ._quotes import Piece, pieces_of, says_nothing, told_before
 from ._source import Source, exact_values
 
 Records = Sequence[Mapping[str, Any]]
-UNITS = ("items", "tokens", "tokens_each", "chars", "chars_each", "share")
+UNITS = ("items", "tokens", "tokens_each", "chars", "chars_each", "share", "least_chars")
 LINE_CHARS = 400
 """Characters of one appended line; longer values are shortened in their middle."""
 LEAST_CHARS = 80
@@ -60,7 +60,7 @@ class Given:
 @dataclass(frozen=True, slots=True)
 class Ground:
     """``sections`` maps a heading to the fact that becomes its body; ``budget`` bounds what the text may grow by,
-    ``share`` of its own characters; ``exact`` adds the note about exact values.
+    ``share`` of its own characters, or ``least_chars`` where that is more; ``exact`` adds the note about exact values.
     """
 
     facts: tuple[str, ...]
@@ -89,7 +89,9 @@ class Ground:
         before = scene.count(text)
         # A few tokens stay for what the wrapper puts around it.
         tokens = min(budget.get("tokens", math.inf), given.room - before - 5)
-        chars = min(budget.get("chars", math.inf), budget.get("share", math.inf) * len(text))
+        # A text that says little is the one that lacks most.
+        share = max(budget.get("share", math.inf) * len(text), budget.get("least_chars", 0))
+        chars = min(budget.get("chars", math.inf), share)
         work = _Grounding(self, text, scene, given, budget)
         room = min(chars, tokens * CHARS_A_TOKEN)
         for _ in range(STEPS):
@@ -227,12 +229,15 @@ def _body(pieces: Sequence[Piece], chars: int, shorten: Cut) -> tuple[str, list[
         if not part:
             left += 1
             continue
-        if left:
-            lines.append(f"({left} left out here)")
-            left = 0
         text = piece.text
         if part < size:
             text = shorten(text, int((part - NOTE_CHARS) * len(text) / size))
+            if says_nothing(text):
+                left += 1
+                continue
+        if left:
+            lines.append(f"({left} left out here)")
+            left = 0
         lines.append(piece.quoted(text))
         shown.append(piece)
     if left:
@@ -281,4 +286,5 @@ def _with_body(text: str, title: str, body: str, known: Sequence[str]) -> str:
         return f"{text.rstrip()}\n\n{title}:\n{body}"
     start, begin, end = found
     behind = text[end:]
-    return f"{text[:start]}{text[start:begin].rstrip()}\n{body}\n" + (f"\n{behind}" if behind else "")
+    line = title_of(text[start:begin], title)
+    return f"{text[:start]}{line}\n{body}\n" + (f"\n{behind}" if behind else "")

@@ -11,6 +11,8 @@ _MARKUP = re.compile(
 _HEADING_END = re.compile(r"^[\s*_`~>\])}/|]*(?:$|[:.(\u2013\u2014\uff1a]|-(?:\s|$))")
 _LEADING = re.compile(r"[ \t]*(?:>|[-+] )")
 """A quote or a point of a list: its words may look like a heading and be anybody's."""
+_TITLE_END = re.compile(r"[\s*_`~>\])}/|]*(?:\([^()\n]*\))?[\s*_`~]*(?:[:\u2013\u2014\uff1a]|-(?=\s))[*_`]*")
+"""What ends the heading in a line that goes on with words."""
 _MARKDOWN = re.compile(r"^#{1,6}\s", re.MULTILINE)
 
 
@@ -68,3 +70,11 @@ def section(
     if _MARKDOWN.match(text[start:end]):
         places += [one.start() for one in _MARKDOWN.finditer(rest)]
     return start, end, end + (min(places) if places else len(rest))
+
+
+def title_of(line: str, title: str) -> str:
+    """A heading's line without what stands behind the heading in the same line: it belongs to the body."""
+    words = r"[\s_]+".join(re.escape(word) for word in title.replace("_", " ").split())
+    found = re.search(words, line, re.IGNORECASE)
+    ending = _TITLE_END.match(line, found.end()) if found is not None else None
+    return (line if ending is None else line[: ending.end()]).rstrip()

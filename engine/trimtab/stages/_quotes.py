@@ -50,6 +50,11 @@ class Piece:
         return {"fact": fact, "origin": self.origin, **where}
 
 
+def says_nothing(text: str) -> bool:
+    """Whether nothing but the note about what was left out remains of a text."""
+    return not _ELISION.sub("", text).strip()
+
+
 def pieces_of(scene: Scene, fact: str, records: Sequence[Mapping[str, Any]] | None) -> list[Piece]:
     """The main fields of a fact's records that are texts, and of task lists what is not done yet."""
     main = scene.book.main_field(fact) or "text"

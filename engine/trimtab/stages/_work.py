@@ -18,11 +18,10 @@ from ..naming import stored_name
 from ..policy.expressions import Quantity
 from ..policy.gates import Best, possible
 from ..policy.narrowing import size_of_view
-from ..policy.proposal import Cover, Draft, ModelCall, Notice, Proposal, ViewEdit
+from ..policy.proposal import Cover, ModelCall, Notice, Proposal, ViewEdit
 from ..policy.scene import Scene
 from ..templating import Text
-from ..validity.base import Place
-from ._compose import DEFAULT, Composed, Composer, Part
+from ._compose import DEFAULT, Composed, Composer, Part, around
 from ._expects import Refused
 from ._freed import Freed
 from ._ground import Given, Ground, Records
@@ -30,7 +29,7 @@ from ._instructions import Instruction, instructions
 from ._known import pending_text, read_fact
 from ._material import gather
 from ._previous import previous_text, written
-from ._range import Range, has_tail, last_user, leading, open_round, pieces, put_in_front
+from ._range import Range, has_tail, last_user, leading, pieces
 from ._redact import clean_text
 from ._source import Source, source_of
 from ._transcript import transcript
@@ -346,7 +345,7 @@ class Work:
             *others, last = one.place.parts
             edits.extend(Cover(start, stop) for start, stop in others)
             edits.append(Cover(*last, one.composed.middle))
-            edits.extend(self._around(one.composed))
+            edits.extend(around(scene, self.place, one.composed))
         text = "\n\n".join([one.text for one in made if one.text])
         notices = [*self._unseen(), *(notice for one in made for notice in one.notices)]
         try:
@@ -390,15 +389,3 @@ class Work:
             f"the summary was written without {' and '.join(said)} it replaces: they did not fit the writer"
         )
         return [Notice("warning", words, self.scene.stage.id)]
-
-    def _around(self, composed: Composed) -> list[ViewEdit]:
-        """What `compose` puts in front of the head and behind the tail; what it put in front before goes."""
-        view = self.scene.view
-        front, back = leading(view.items) - 1, open_round(view) - 1
-        before = put_in_front(self.scene, self.place.start) if composed.before else []
-
-        def place(at: int, drafts: Sequence[Draft]) -> list[ViewEdit]:
-            return [Place(at, draft.message, draft.origin) for draft in drafts]
-
-        gone = [Cover(at, at + 1) for at in before]
-        return [*gone, *place(front, composed.before), *place(back, composed.after)]
