@@ -18,7 +18,7 @@ from ._quotes import Piece, pieces_of, says_nothing, told_before
 from ._source import Source, exact_values
 
 Records = Sequence[Mapping[str, Any]]
-UNITS = ("items", "tokens", "tokens_each", "chars", "chars_each", "share", "least_chars")
+UNITS = ("items", "tokens", "tokens_each", "chars", "chars_each", "share", "total_chars")
 LINE_CHARS = 400
 """Characters of one appended line; longer values are shortened in their middle."""
 LEAST_CHARS = 80
@@ -60,7 +60,7 @@ class Given:
 @dataclass(frozen=True, slots=True)
 class Ground:
     """``sections`` maps a heading to the fact that becomes its body; ``budget`` bounds what the text may grow by,
-    ``share`` of its own characters, or ``least_chars`` where that is more; ``exact`` adds the note about exact values.
+    ``share`` of its own characters, but always up to ``total_chars``; ``exact`` adds the note about exact values.
     """
 
     facts: tuple[str, ...]
@@ -90,7 +90,7 @@ class Ground:
         # A few tokens stay for what the wrapper puts around it.
         tokens = min(budget.get("tokens", math.inf), given.room - before - 5)
         # A text that says little is the one that lacks most.
-        share = max(budget.get("share", math.inf) * len(text), budget.get("least_chars", 0))
+        share = max(budget.get("share", math.inf) * len(text), budget.get("total_chars", 0) - len(text))
         chars = min(budget.get("chars", math.inf), share)
         work = _Grounding(self, text, scene, given, budget)
         room = min(chars, tokens * CHARS_A_TOKEN)
