@@ -2,13 +2,14 @@
 
     echo 'What is in here?' | python examples/agent_loop.py --folder src
 
-Needs ANTHROPIC_API_KEY, or ``--base-url`` of a server that asks for none. Each line of the input is a user's turn,
-``/compact …`` a compaction by hand, an empty line an idle moment.
+Needs ANTHROPIC_API_KEY, or ``--base-url`` of a server that asks for none (``python -m tests.fake_api`` is one). Each
+line of the input is a user's turn, ``/compact …`` a compaction by hand, an empty line an idle moment.
 """
 
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 import threading
 import time
@@ -55,17 +56,16 @@ class Agent:
         outcome = self.session.run(request, name, facts)
         for job in outcome.jobs:  # notes, written while the agent goes on
             threading.Thread(target=job.run).start()
-        done = [stage.id for stage in outcome.receipt.stages if stage.verdict == "committed"]
+        stages = [stage for stage in outcome.receipt.stages if stage.verdict in ("committed", "failed")]
+        done = [f"{stage.id} {stage.verdict}" for stage in stages]
         print(f"[{name}]", *done, *(notice.text for notice in outcome.notices), file=sys.stderr)
         return outcome
 
     def ask(self) -> Any:
         outcome = self.event("before_request")
         while outcome.send:
-            sent = outcome.request
-            fields = {"system": sent.system, "tools": sent.tools, "messages": sent.messages, **sent.extra}
             try:
-                return self.client.messages.create(model=sent.model, **fields)
+                return self.client.messages.create(**outcome.body)
             except (BadRequestError, ContentTooLargeError) as problem:
                 error = ApiError(str(problem.api_message), problem.status_code, problem.type)
                 outcome = self.event("overflow", error=error)
@@ -99,7 +99,10 @@ def main() -> None:
     parser.add_argument("--base-url", help="a server other than Anthropic's")
     parser.add_argument("--window", type=int, help="tokens, to see it compact early")
     given = parser.parse_args()
-    client = Anthropic(base_url=given.base_url)
+    key = os.environ.get("ANTHROPIC_API_KEY") or ("none" if given.base_url else None)
+    if key is None:
+        raise SystemExit("set ANTHROPIC_API_KEY, or name a server that asks for none with --base-url")
+    client = Anthropic(base_url=given.base_url, api_key=key)
     models = {"*": {"window": given.window}} if given.window else None
     engine = Engine.load("claude-code", models=models, summarizer=AnthropicSummarizer(client))
     agent = Agent(client, given.model, given.folder, engine)

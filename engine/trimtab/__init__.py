@@ -69,6 +69,10 @@ __all__ = [
 ]
 
 
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
+
+
 def __getattr__(name: str) -> Any:
     """Public names are imported when first used: ``import trimtab`` costs nothing."""
     home = _HOMES.get(name)

@@ -2,16 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
+from .packs.names import HOST_FACTS
+from .packs.problems import did_you_mean
 from .policy.history import History
 from .receipt import Trouble
 from .staging import Staged
 from .track import Seen
 
+_KEYWORDS = frozenset({"now", "caller", "usage", "error", "request", "transcript_path"})
 
-def cautions(staged: Staged, seen: Seen, history: History) -> Iterator[Trouble]:
-    """The problems of what was observed; none of them stops the run."""
+
+def cautions(
+    staged: Staged, seen: Seen, history: History, declared: Collection[str] = ()
+) -> Iterator[Trouble]:
+    """The problems of what was observed; none of them stops the run. ``declared``: the pack's own facts."""
+    known = HOST_FACTS | _KEYWORDS | set(declared)
+    for name in staged.facts.named:
+        hint = None if name in known else did_you_mean(name, known)
+        if hint is not None:
+            yield Trouble("unknown-fact", f"no stage can read the fact {name!r}", hint=hint)
     if not staged.policy.window_known:
         why = f"nobody knows the window of {staged.request.model!r}: {staged.policy.window:,.0f} tokens are assumed"
         hint = "say it: models={…: {'window': N}}, a `models` entry of the pack, or --set window=N"

@@ -290,7 +290,7 @@ class Session:
                 **thinking,
                 "block_binding": {"prefix_mismatch_behavior": "drop_block"},
             }
-        run.problems.extend(cautions(staged, seen, history))
+        run.problems.extend(cautions(staged, seen, history, self.engine.pack.facts))
         return run
 
     def _compacted(self, run: Run) -> bool:
@@ -375,13 +375,13 @@ class Session:
         with self._turn():
             return later(self, commit_id)
 
-    def restore(self, spots: Iterable[Spot | tuple[int, int] | str]) -> Commit:
-        """Bring originals back and keep every stage away from them; a text names a tool call.
+    def restore(self, spots: str | Iterable[Spot | tuple[int, int] | str]) -> Commit:
+        """Bring originals back and keep every stage away from them; a text is ``17:0`` or names a tool call.
 
         Raises LookupError where there is nothing to restore, it is restored already, or the original is gone.
         """
         with self._turn():
-            return restored(self, list(spots))
+            return restored(self, [spots] if isinstance(spots, str | Spot) else list(spots))
 
 
 def _with_results(commit: Commit, shown: Any) -> Commit:

@@ -202,3 +202,35 @@ def test_a_spot_restored_already_says_so_until_a_stage_has_touched_it_again() ->
     assert len(session.track.history.commits) == 2
     run(session, messages, "overflow")
     assert session.restore(["3:0"]).stage == "@restore"
+
+
+SUM_UP = """
+format: 1
+name: sum-up
+version: 1.0.0
+stages:
+  - {id: sum-up, kind: summarize, text: Much was read., keep: {newest: {rounds: 1}}}
+"""
+
+
+def test_what_an_undo_keeps_from_a_stage_is_named_where_the_stage_does_nothing() -> None:
+    session = engine_of(SUM_UP).session()
+    messages = [*calls(4), {"role": "assistant", "content": "read"}, {"role": "user", "content": "go on"}]
+    commit = run(session, messages).receipt.stages[0].commit
+    session.undo(commit)
+    [report] = run(session, messages).receipt.stages
+    assert report.verdict == "nothing"
+    assert "an undo keeps 9 messages from this stage" in report.reason
+
+
+def test_one_spot_may_be_named_by_itself() -> None:
+    session = engine_of(CLEAR).session()
+    run(session, calls(3))
+    commit = session.restore("3:0")
+    assert commit.edits[0].spots == (Spot(3, 0),)
+
+
+def test_a_fact_whose_name_is_nearly_one_the_host_may_give_is_told() -> None:
+    session = engine_of(CLEAR).session()
+    outcome = session.run(Request(MODEL, calls(1)), facts=Facts(callr="main", something_else=1))
+    assert [(one.code, one.hint) for one in outcome.problems] == [("unknown-fact", "did you mean `caller`?")]

@@ -71,6 +71,10 @@ class Protection:
         serial = self._view.items[index].serial
         return serial in self._restored_serials or self._stage in self._undone_messages.get(serial, ())
 
+    def undone(self, index: int) -> bool:
+        """Whether the stage keeps off the message because its commit about it was undone."""
+        return self._stage in self._undone_messages.get(self._view.items[index].serial, ())
+
     def why(self, index: int) -> str | None:
         """Why the message as a whole is out of bounds, in words; None if it is not."""
         if not self.message(index):

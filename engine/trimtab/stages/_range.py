@@ -73,6 +73,10 @@ def find_range(scene: Scene, upto: int | None = None, by_request: bool = True) -
     if pending:
         held = (*held, "a message of the user that nothing was done for yet")
     direction = _direction(start, max(start, wanted), head, len(view.items))
+    protection = scene.protection()
+    undone = sum(1 for index in range(start, stop) if protection.undone(index))
+    if undone:
+        held = (*held, f"an undo keeps {undone} message{'' if undone == 1 else 's'} from this stage")
     parts = _parts(start, stop, cuts, protector(scene))
     reason = None
     if not parts:
