@@ -43,7 +43,6 @@ EQUIVALENT: Mapping[str, str] = {
     "stages.server-editing.edits.1.when.idle_minutes.at_least: 59": "of two edits of a type the first counts, and up "
     "to 60 minutes that is the one before it",
     "stages.empty-result.once": "an empty result stays empty, and what stands in its place is never taken up again",
-    "stages.message-budget.once": "the results of a message never change, so a second verdict would be the first one",
     "stages.drain.fit.tokens: 1": "no view has one token, so both mean all that has been written down",
     "stages.from-session-memory.wait_seconds": "seconds of waiting for another thread; a case runs jobs to their end",
     "stages.restore.from.0.budget.tokens": "five files of at most 5,000 tokens each never come to it",

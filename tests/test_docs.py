@@ -148,6 +148,16 @@ def test_the_cases_of_the_page_on_tests_pass_and_its_failure_is_what_is_printed(
     assert shown == printed.rstrip("\n")
 
 
+def test_the_cases_of_the_page_on_tests_about_a_shipped_pack_pass(tmp_path: Path) -> None:
+    page = (ROOT / "docs" / "testing.md").read_text("utf-8")
+    [text] = re.findall(r"^```yaml\n(pack: claude-code\n.*?)^```$", page, re.MULTILINE | re.DOTALL)
+    (tmp_path / "cases.yaml").write_text(text, encoding="utf-8")
+    result = run_plan(plan([str(tmp_path / "cases.yaml")]))
+    assert result.problems == []
+    assert [failure for ran in result.failed for failure in ran.failures] == []
+    assert len(result.ran) == 3
+
+
 def test_the_readme_begins_with_the_two_commands() -> None:
     first, second = (block.strip() for block in blocks("sh")[:2])
     assert first.endswith("trimtab run examples/session.jsonl")

@@ -83,6 +83,17 @@ def test_where_not_all_fit_the_first_and_the_newest_stay_and_the_others_are_coun
     assert 3 <= shown < 40
 
 
+def test_what_is_shortened_for_want_of_room_still_shows_eighty_characters() -> None:
+    many = [one for n in range(40) for one in (user(f"Message {n}. " + "and " * 60), *work(f"w{n}"))]
+    body = body_of(grounded(session(*many), NINE, {**WORDS, "budget": {"chars": 700}}))
+    shown = [line for line in body.splitlines() if line.startswith("> Message")]
+    assert len(shown) >= 3
+    for line in shown:
+        said, note, _ = line.removeprefix("> ").partition("[… ")
+        assert note
+        assert len(said) + len(line.partition("left out …]")[2]) >= 75
+
+
 def test_a_command_is_told_from_what_the_user_wrote() -> None:
     s = session(user("/review all"), *work(), infos=[Info(origin="command")])
     assert body_of(grounded(s, NINE, WORDS)) == "(origin: command)\n> /review all\n"

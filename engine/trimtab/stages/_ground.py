@@ -224,7 +224,7 @@ def _body(pieces: Sequence[Piece], chars: int, shorten: Cut) -> tuple[str, list[
     shown: list[Piece] = []
     left = 0
     for piece, size, part in zip(
-        pieces, whole, shares(whole, chars + len(BETWEEN), LEAST_CHARS), strict=True
+        pieces, whole, shares(whole, chars + len(BETWEEN), LEAST_CHARS + NOTE_CHARS), strict=True
     ):
         if not part:
             left += 1

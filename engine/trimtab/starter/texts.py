@@ -59,6 +59,7 @@ facts:
     from:
       - {tools: [read], take: {path: /file_path}, set: {read: true}}
       - {tools: [edit], take: {path: /file_path}, set: {edited: true}}
+  commands: {from: [{tools: [shell], take: {command: /command}}]}
 
 stages:
   # Cheapest first: old results go, if that frees enough to be worth the prompt cache.
