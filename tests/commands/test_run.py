@@ -243,11 +243,16 @@ def test_an_event_no_stage_lists_runs_nothing(trimtab: Callable, session: Path, 
     assert "nothing ran" in result.out
 
 
-def test_a_guard_that_blocks_is_told_and_a_problem(trimtab: Callable, session: Path, pack: Path) -> None:
+def test_a_guard_that_blocks_is_told_and_an_error_when_strict(
+    trimtab: Callable, session: Path, pack: Path, tmp_path: Path
+) -> None:
     pack.write_text(pack.read_text("utf-8").replace("level: info", "level: block"), encoding="utf-8")
     told = trimtab("run", session, "--pack", pack)
-    assert told.code == 1
+    strict = trimtab("run", session, "--pack", pack, "--strict", "--out", tmp_path / "next.json")
+    assert told.code == 0
     assert "not to be sent" in told.out
+    assert strict.code == 1
+    assert "note: a guard blocks: the written request is not to be sent" in strict.err
 
 
 def test_an_overflow_nothing_is_done_about_is_a_problem(trimtab: Callable, session: Path, pack: Path) -> None:

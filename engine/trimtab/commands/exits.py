@@ -82,8 +82,8 @@ def receipt_code(receipt: Receipt, warnings: int = 0, strict: bool = False) -> i
     """The exit code of a run; ``warnings`` counts what was found in the file and in the pack."""
     if not receipt.stages:
         return NOTHING_RAN
-    if not receipt.send or any(problem.code.startswith(GRAVE) for problem in receipt.problems):
+    if any(problem.code.startswith(GRAVE) for problem in receipt.problems):
         return PROBLEMS
-    doubtful = warnings or receipt.problems
+    doubtful = warnings or receipt.problems or not receipt.send
     failed = any(report.verdict == "failed" for report in (*receipt.stages, *receipt.jobs))
     return PROBLEMS if strict and (doubtful or failed) else FINE

@@ -119,6 +119,8 @@ def lacks(request: Any, receipt: Any, folder: str | None) -> list[str]:
     Without a directory the files that stored results name are nowhere on disk.
     """
     found: list[str] = []
+    if not receipt.send:
+        found.append("a guard blocks: the written request is not to be sent")
     if "max_tokens" not in request.extra:
         held = {"system": request.system, "tools": request.tools}
         names = [name for name, value in held.items() if value is None]
