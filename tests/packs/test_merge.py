@@ -50,7 +50,7 @@ def stages(resolved: Resolved) -> dict[str, Any]:
 
 
 def codes(resolved: Resolved) -> list[str]:
-    return [problem.code for problem in finished(examine(resolved))]
+    return [problem.code for problem in finished(examine(resolved)).problems]
 
 
 def test_scalars_and_lists_replace_and_mappings_merge_by_key(extended: Any) -> None:
@@ -214,7 +214,7 @@ def test_a_value_from_outside_that_does_not_fit_is_reported_under_its_place(
     place: str, text: str, code: str
 ) -> None:
     resolved = resolve_text(HEAD.format(name="top") + BASE, "top", (), [(place, text)])
-    problems = finished(examine(resolved))
+    problems = finished(examine(resolved)).problems
     assert [problem.code for problem in problems] == [code]
     assert problems[0].file == f"--set {place}"
 

@@ -29,7 +29,7 @@ _NULL = frozenset({"", "~", "null", "Null", "NULL"})
 _TRUE = frozenset({"true", "True", "TRUE"})
 _FALSE = frozenset({"false", "False", "FALSE"})
 _LINES = re.compile(r"\r\n|[\n\r\x85\u2028\u2029]")
-_ALLOW = re.compile(r"#\s*trimtab:\s*allow\b\s*([^,]*?)\s*(?:,\s*(.*?)\s*)?$")
+_ALLOW = re.compile(r"#\s*trimtab:\s*allow\b\s*([^,]*?)\s*(?:,\s*(.*?)\s*)?(?:-?#\})?$")
 
 
 def read_document(path: Path, name: str | None = None) -> Document:
@@ -83,9 +83,16 @@ def parse_document(text: str, name: str, *, pure: bool = False) -> Document:
 def _allows(lines: Sequence[str]) -> dict[int, Allow]:
     found = {}
     for number, line in enumerate(lines, 1):
-        if "trimtab:" in line and (match := _ALLOW.search(line)):
-            found[number] = Allow(match.group(1), match.group(2) or "", match.start() + 1)
+        allow = allow_of(line)
+        if allow is not None:
+            found[number] = allow
     return found
+
+
+def allow_of(line: str) -> Allow | None:
+    """The `allow` comment at the end of a line of YAML, or in a template's `{# … #}`."""
+    match = _ALLOW.search(line) if "trimtab:" in line else None
+    return Allow(match.group(1), match.group(2) or "", match.start() + 1) if match else None
 
 
 class _Open:
