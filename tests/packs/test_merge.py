@@ -86,9 +86,9 @@ def test_a_child_is_changed_through_its_parent_or_by_its_id_alone(extended: Any)
 def test_a_new_stage_is_appended_or_placed(extended: Any) -> None:
     resolved = extended(
         "stages:\n"
-        "  - {id: tail, kind: drop, select: {blocks: [image]}}\n"
-        "  - {id: front, kind: drop, select: {blocks: [image]}, before: one}\n"
-        "  - {id: behind-front, kind: drop, select: {blocks: [image]}, after: front}\n"
+        "  - {id: tail, kind: drop, select: {blocks: [document]}}\n"
+        "  - {id: front, kind: drop, select: {error: true}, before: one}\n"
+        "  - {id: behind-front, kind: drop, select: {empty: true}, after: front}\n"
         "  - {id: group, stages: [{id: middle, kind: summarize, text: middle, before: last}]}\n"
     )
     assert list(stages(resolved)) == ["front", "behind-front", "one", "two", "group", "tail"]

@@ -86,9 +86,9 @@ def _show(reports: Sequence[Report], form: str) -> None:
         click.echo(dumps(found))
         return
     if form == "github":
-        from ..outputs.github import annotations
+        from ..outputs.github import all_annotations
 
-        click.echo(annotations(problems), nl=bool(problems))
+        click.echo(all_annotations(problems), nl=bool(problems))
     else:
         for problem in problems:
             click.echo(problem_text(problem) + "\n")

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 LEVELS: Mapping[str, str] = {"error": "error", "warning": "warning", "info": "notice"}
 
 
-def annotations(problems: Iterable[Problem]) -> str:
+def all_annotations(problems: Iterable[Problem]) -> str:
     """One command a line; files are named from the working directory, which is the repository's in a workflow."""
     return "\n".join(map(annotation, problems))
 

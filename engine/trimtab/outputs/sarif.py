@@ -31,7 +31,11 @@ def as_sarif(reports: Iterable[Report]) -> dict[str, Any]:
         "runs": [
             {
                 "tool": {
-                    "driver": {"name": "trimtab", "semanticVersion": __version__, "rules": [*map(_rule, codes)]}
+                    "driver": {
+                        "name": "trimtab",
+                        "semanticVersion": __version__,
+                        "rules": [*map(_rule, codes)],
+                    }
                 },
                 "columnKind": "unicodeCodePoints",
                 "results": [_result(problem, reason, codes) for problem, reason in found],

@@ -36,9 +36,14 @@ def stages_are_not_shadowed(context: Context) -> None:
 
 def _takes_all(earlier: StageView, later: StageView) -> bool:
     one, other = (
-        {key: value for key, value in stage.data.items() if key not in WORDS_ASIDE} for stage in (earlier, later)
+        {key: value for key, value in stage.data.items() if key not in WORDS_ASIDE}
+        for stage in (earlier, later)
     )
-    if one != other or "accept" in earlier.data or not _weaker(earlier.data.get("when"), later.data.get("when")):
+    if (
+        one != other
+        or "accept" in earlier.data
+        or not _weaker(earlier.data.get("when"), later.data.get("when"))
+    ):
         return False
     if later.parent is not None:
         return True
@@ -54,7 +59,10 @@ def _by_event(at: Any) -> Mapping[str, Any]:
 def _weaker(one: Any, other: Any) -> bool:
     """Whether a condition holds whenever the other does, as far as its text tells."""
     other = other or {}
-    return all(key in other and (value == other[key] or _lower(value, other[key])) for key, value in (one or {}).items())
+    return all(
+        key in other and (value == other[key] or _lower(value, other[key]))
+        for key, value in (one or {}).items()
+    )
 
 
 def _lower(one: Any, other: Any) -> bool:
@@ -74,7 +82,11 @@ def results_have_been_read(context: Context) -> None:
     """What `replace` takes of results has an age, a size, a `keep` or a relation."""
     for stage in context.stages:
         select = stage.data.get("select")
-        if stage.kind != "replace" or not isinstance(select, Mapping) or "tool_result" not in select.get("blocks", ()):
+        if (
+            stage.kind != "replace"
+            or not isinstance(select, Mapping)
+            or "tool_result" not in select.get("blocks", ())
+        ):
             continue
         if {"keep", "once", "pattern", "fit"} & set(stage.data) or _narrows(select):
             continue

@@ -15,7 +15,14 @@ from .worlds import everywhere, named_worlds, worth
 
 COUNTED = frozenset(
     {
-        *("tokens", "overhead_tokens", "message_tokens", "prompt_tokens", "freed_tokens", "cache_loss_tokens"),
+        *(
+            "tokens",
+            "overhead_tokens",
+            "message_tokens",
+            "prompt_tokens",
+            "freed_tokens",
+            "cache_loss_tokens",
+        ),
         *("bytes", "freed_bytes", "chars", "lines", "messages", "text_messages", "rounds", "turns", "items"),
         *("tool_calls", "images", "tokens_each", "chars_each", "max_output", "max_tokens", "min_chars"),
     }
@@ -109,7 +116,8 @@ def _least_due(context: Context, stage: StageView) -> float:
     least = []
     for event in at:
         parts: list[tuple[Any, Where]] = [
-            (each.data.get("when"), (*each.where, "when")) for each in {home.id: home, stage.id: stage}.values()
+            (each.data.get("when"), (*each.where, "when"))
+            for each in {home.id: home, stage.id: stage}.values()
         ]
         if isinstance(at, Mapping):
             parts.append((at[event], (*home.where, "at", event)))

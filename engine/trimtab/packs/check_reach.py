@@ -51,10 +51,15 @@ def stages_can_run(context: Context) -> None:
             continue
         for event, clash in clashes.items():
             # Of a list of events `when` may well be meant for some; a condition of its own is meant for its event.
-            if clash is not None and isinstance(at, Mapping) and clash.where[: len(home.where) + 2] == (
-                *home.where,
-                "at",
-                event,
+            if (
+                clash is not None
+                and isinstance(at, Mapping)
+                and clash.where[: len(home.where) + 2]
+                == (
+                    *home.where,
+                    "at",
+                    event,
+                )
             ):
                 _tell(context, clash, f"`{stage.id}` never runs at {event}")
 
@@ -173,7 +178,9 @@ def _words(context: Context, entries: Sequence[Entry], event: str) -> Clash | No
         if entry.key == "event" and not Globs(entry.value).match(event):
             return Clash(f"it asks for another event than {event}", entry.where)
         before = seen.setdefault(entry.key, entry.value)
-        if before is not entry.value and not any(_meet(one, other) for one in before for other in entry.value):
+        if before is not entry.value and not any(
+            _meet(one, other) for one in before for other in entry.value
+        ):
             return Clash(
                 f"`{entry.key}` cannot be {' or '.join(entry.value)} and {' or '.join(before)}", entry.where
             )

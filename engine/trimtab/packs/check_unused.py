@@ -112,6 +112,4 @@ def templates_are_used(context: Context) -> None:
             line = path.read_text("utf-8", "replace").partition("\n")[0]
             place = Position(shown_path(path), 1, 1, max(1, len(line)))
             hint = did_you_mean(name, used) or "remove it, or name it in a stage"
-            context.report(
-                "unused-template", f"nothing uses the template `{name}`", place, hint, source=line
-            )
+            context.report("unused-template", f"nothing uses the template `{name}`", place, hint, source=line)

@@ -102,8 +102,8 @@ def _template_problem(context: Context, role: str, value: str, where: Where, err
     if role == "template" and code == "template-syntax":
         place = _in_file(context, error.file, error.line)
         if place is not None:
-            hint = error.hint or _syntax_hint(error.message)
-            _report_in_file(context, place, where, code, error.message, hint)
+            way_out = error.hint or _syntax_hint(error.message)
+            _report_in_file(context, place, where, code, error.message, way_out)
             return
     pos = context.resolved.where(where)
     line = error.line - context.lines_before(where)

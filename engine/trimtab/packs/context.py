@@ -9,9 +9,9 @@ from typing import Any
 
 from ..policy.expressions import ExpressionError, Quantity, quantity
 from ..templating import Renderer, Text
+from .catalogue import CATALOGUE
 from .merge import stages_of
 from .nodes import Where
-from .catalogue import CATALOGUE
 from .problems import ERROR, Edit, Position, Problem, problem_at
 from .shapes import Occurrence
 from .sources import Resolved
@@ -37,8 +37,8 @@ class Context:
     """A pack under examination. Findings read it and call ``report``; equal ones are told once.
 
     ``broken`` are the places where the shape is wrong, ``faults`` those of all errors but those of texts,
-    each with the key it may have been meant to be (see :mod:`.mended`); ``sound`` is the pack as it may have been meant, if that can
-    be told of the whole of it.
+    each with the key it may have been meant to be (see :mod:`.mended`). ``sound`` is the pack as it may have
+    been meant, if that can be told of the whole of it.
     """
 
     resolved: Resolved

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from .check import downgraded, errors, examine, finished
-from .installed import PACK_FILE, chosen, installed_packs
 from .context import Context
+from .installed import PACK_FILE, chosen, installed_packs
 from .pack import Pack, Setting
 from .problems import PackError, Problem
 from .silencing import Silenced

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
+from functools import partial
 
 from .context import OF_TEMPLATES, Context
 from .nodes import Node, Where
@@ -45,17 +46,17 @@ def _without(resolved: Resolved, faults: Mapping[Where, str | None]) -> tuple[Re
     lost: set[str] = set()
     aside: set[Where] = set()
     for where, instead in faults.items():
-        parent = tree.find(where[:-1])[0]
-        if instead is not None and instead not in parent.mapping and where[-1] in parent.mapping:
-            tree = _changed(tree, where[:-1], lambda node, old=where[-1], new=instead: _renamed(node, old, new))  # type: ignore[misc]
+        parent, last = tree.find(where[:-1])[0], where[-1]
+        if instead is not None and instead not in parent.mapping and last in parent.mapping:
+            tree = _changed(tree, where[:-1], partial(_renamed, old=last, new=instead))
         else:
             aside.add(_home(where))
     # From the end on, so that the places of those still to go stay right.
     for where in sorted(aside, key=_order, reverse=True):
         lost.update(_ids(tree.find(where)[0]) if where[0] == "stages" else ())
-        tree = _changed(tree, where[:-1], lambda node, last=where[-1]: _less(node, last))  # type: ignore[misc]
-    problems = replace(resolved, effective=tree, problems=(), lost=resolved.lost | lost)
-    return problems, not aside
+        tree = _changed(tree, where[:-1], partial(_less, last=where[-1]))
+    left = replace(resolved, effective=tree, problems=(), lost=resolved.lost | lost)
+    return left, not aside
 
 
 def _home(where: Where) -> Where:

@@ -26,6 +26,7 @@ __all__ = [
     "problem_at",
 ]
 
+
 @dataclass(frozen=True, slots=True)
 class Edit:
     """A change of a file's text that mends a problem: ``width`` characters of one line become ``text``.

@@ -22,7 +22,17 @@ LEAST = 8
 """Calls after the first change below which a share means nothing."""
 PAID = frozenset({"summarize"})
 SIZES = frozenset(
-    {"tokens", "message_tokens", "prompt_tokens", "bytes", "messages", "rounds", "turns", "tool_calls", "images"}
+    {
+        "tokens",
+        "message_tokens",
+        "prompt_tokens",
+        "bytes",
+        "messages",
+        "rounds",
+        "turns",
+        "tool_calls",
+        "images",
+    }
 )
 """Metrics that a stage's own relief is to bring down again."""
 

@@ -39,7 +39,8 @@ def play(pack: Pack, made: Made, data: Mapping[str, Any]) -> list[Call]:
     messages: list[Message] = []
     infos: list[Info | None] = []
     calls: list[Call] = []
-    heard = {event for stage in pack.stages for event in stage.at}
+    # A request is sent each time, whether or not a stage has anything to do with it.
+    heard = {"before_request", *(event for stage in pack.stages for event in stage.at)}
     events = [event for event in EVENTS if event in heard]
     for new, known, now in rounds(made, tools_of(data)):
         messages += new

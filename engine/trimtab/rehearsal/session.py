@@ -48,9 +48,13 @@ def rounds(made: Made, tools: Sequence[str]) -> Iterator[tuple[list[Message], li
         path = f"/harbour/{number % FILES}.txt"
         given = {"path": path, "file_path": path, "command": f"look {number}"}
         tool = tools[number % len(tools)]
-        new.append({"role": "assistant", "content": [{"type": "tool_use", "id": call, "name": tool, "input": given}]})
+        new.append(
+            {"role": "assistant", "content": [{"type": "tool_use", "id": call, "name": tool, "input": given}]}
+        )
         text = made_up(made.chars, number)
-        new.append({"role": "user", "content": [{"type": "tool_result", "tool_use_id": call, "content": text}]})
+        new.append(
+            {"role": "user", "content": [{"type": "tool_result", "tool_use_id": call, "content": text}]}
+        )
         infos: list[Info | None] = []
         for _ in new:
             now += PAUSE

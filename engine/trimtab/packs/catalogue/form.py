@@ -45,7 +45,9 @@ _FILE = {
         "A value that stands elsewhere cannot be merged or told of at its place.",
         "Write the value out, or use `extends`, `limits` or `defaults`.",
     ),
-    "yaml-tag": Code("a tag", "Values are plain data; a tag would make something else of them.", "Remove it."),
+    "yaml-tag": Code(
+        "a tag", "Values are plain data; a tag would make something else of them.", "Remove it."
+    ),
     "yaml-key": Code(
         "a key that is not a text",
         "A number, a switch or a list as a key is a slip, or an unquoted template.",
@@ -161,7 +163,9 @@ _NAMES = {
         "Give one of them a value that does not need the others.",
     ),
     "unknown-stage": Code(
-        "a stage that does not exist", "`committed`, `since`, `notes` and places go by ids.", "Correct the id."
+        "a stage that does not exist",
+        "`committed`, `since`, `notes` and places go by ids.",
+        "Correct the id.",
     ),
     "unknown-setting": Code(
         "a setting that does not exist",
