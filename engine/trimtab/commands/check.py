@@ -37,6 +37,8 @@ FORMATS = ("text", "json", "github", "sarif")
     metavar="SESSION",
     help="Hold the names of tools against those of a session file.",
 )
+@click.option("--fix", is_flag=True, help="Mend in the files what can only have been meant otherwise.")
+@click.option("--diff", "show_diff", is_flag=True, help="With --fix: show what would change; write nothing.")
 def command(
     packs: tuple[str, ...],
     form: str,
@@ -44,6 +46,8 @@ def command(
     strict: bool,
     rehearse: bool | None,
     session: str | None,
+    fix: bool,
+    show_diff: bool,
 ) -> int:
     """Check packs (names or paths; default: all that ship): schema, names, types, templates, sense.
 
@@ -52,11 +56,16 @@ def command(
     """
     from ..outputs.progress import progress
 
+    if fix or show_diff:
+        code = _fix(packs, fix, show_diff)
+        if code is not None:
+            return code
     shipped = shipped_packs()
     names = packs or tuple(shipped)
     if not names:
         click.echo("there is no pack to check: name one", err=True)
         return exits.NOTHING_RAN
+    tools = _tools(session) if session is not None else None
     reports = []
     with progress(len(names)) as step:
         for name in names:
@@ -66,9 +75,49 @@ def command(
                 from ..rehearsal import rehearsed
 
                 report = rehearsed(report)
+            if tools is not None:
+                report = _held_against(report, tools)
             reports.append(report)
     _show(reports, "json" if as_json else form)
     return _code(reports, strict)
+
+
+def _tools(session: str) -> frozenset[str]:
+    """The tools a session file offers or calls. Raises Unreadable."""
+    from ..conversation.items import blocks_of
+    from ..readers import read
+
+    request = read(session).history
+    called = (block for message in request.messages for block in blocks_of(message))
+    names = [block.get("name") for block in (*called, *(request.tools or ())) if block.get("name")]
+    return frozenset(map(str, names))
+
+
+def _held_against(report: Report, tools: frozenset[str]) -> Report:
+    from ..packs.catalogue import AGAINST
+    from ..packs.check_tools import tools_are_those_of
+    from ..packs.load import completed
+
+    if report.context is not None:
+        tools_are_those_of(report.context, tools)
+    return completed(report, (), AGAINST)
+
+
+def _fix(packs: Sequence[str], fix: bool, show_diff: bool) -> int | None:
+    """Mend the files; the exit code if that is all there is to do. Raises click.UsageError."""
+    from ..packs.fixing import fixed
+    from .rewriting import rewrite, show, told
+
+    if not fix:
+        raise click.UsageError("--diff goes with --fix")
+    if not packs:
+        raise click.UsageError("--fix needs the name of a file, or of a folder that holds pack.yaml")
+    done, problems = rewrite(packs, fixed, show_diff)
+    if not show_diff:
+        told(done, "fixed")
+        return None  # what cannot be read is told once more by the check
+    show(done, problems, True, True)
+    return exits.PROBLEMS if problems or any(each.changed for each in done) else exits.FINE
 
 
 def _show(reports: Sequence[Report], form: str) -> None:

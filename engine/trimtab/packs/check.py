@@ -13,7 +13,7 @@ from . import check_advice, check_names, check_numbers, check_reach, check_sense
 from .catalogue import AGAINST, REHEARSED
 from .context import Context
 from .mended import is_sound, mended
-from .problems import ERROR, WARNING, Problem
+from .problems import ERROR, WARNING, Edit, Problem
 from .schema import CHILD_KINDS, pack_schema
 from .shapes import Violation, check_required, check_shape
 from .silencing import Told, told
@@ -116,6 +116,7 @@ def _looked_at(resolved: Resolved) -> Context:
 
 
 def _report(context: Context, violation: Violation) -> None:
+    edits = _no_stages(context) if violation.code == "one-of" and violation.where == () else ()
     context.report(
         violation.code,
         violation.message,
@@ -123,7 +124,18 @@ def _report(context: Context, violation: Violation) -> None:
         violation.hint,
         on_key=violation.on_key,
         instead=violation.instead,
+        edits=edits,
     )
+
+
+def _no_stages(context: Context) -> tuple[Edit, ...]:
+    """What makes a file without stages a pack to build on: an empty list behind all else."""
+    document = context.resolved.documents.get(context.resolved.root.pos.file)
+    if document is None:
+        return ()
+    last = document.lines[-1]
+    text = "stages: []\n" if not last else "\nstages: []\n"
+    return (Edit(document.path, len(document.lines), len(last) + 1, 0, text),)
 
 
 def finished(context: Context, asked: frozenset[str] = frozenset()) -> Told:

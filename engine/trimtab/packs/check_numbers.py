@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
 
 from ..policy.expressions import NoValue, Quantity
 from ..templating import TemplateProblem
@@ -78,7 +77,7 @@ def _kept(context: Context, stage: StageView) -> Iterator[tuple[Where, Quantity]
     """The minima of `keep`, in tokens."""
     keep = stage.data.get("keep", {})
     single = isinstance(keep, Mapping)
-    for number, each in enumerate([keep] if single else keep):
+    for number in range(1 if single else len(keep)):
         path: Where = (*stage.where, "keep") if single else (*stage.where, "keep", number)
         for end in ("oldest", "newest"):
             place = (*path, end, "tokens", "at_least")
@@ -115,14 +114,9 @@ def _least_due(context: Context, stage: StageView) -> float:
     at = home.data.get("at", ["before_request", "overflow", "manual"])
     least = []
     for event in at:
-        parts: list[tuple[Any, Where]] = [
-            (each.data.get("when"), (*each.where, "when"))
-            for each in {home.id: home, stage.id: stage}.values()
-        ]
-        if isinstance(at, Mapping):
-            parts.append((at[event], (*home.where, "at", event)))
+        parts: list[Where] = [(*home.where, "when"), (*stage.where, "when"), (*home.where, "at", event)]
         bounds = [0.0]
-        for condition, where in parts:
+        for where in parts:
             for word in LOW:
                 place = (*where, "tokens", word)
                 if place in context.quantities:
@@ -159,10 +153,8 @@ def _shown(context: Context, stage: StageView) -> tuple[float, Where] | None:
     key = "text" if "text" in stage.data else "template"
     where = (*stage.where, key)
     try:
-        if key == "text":
-            text = context.inline(where, stage.data[key])
-        else:
-            text = context.renderer.template(stage.data[key])
+        value = stage.data[key]
+        text = context.inline(where, value) if key == "text" else context.renderer.template(value)
     except (TemplateProblem, KeyError):
         return None
     length = float(text.static_length) if not text.paths or key == "text" else 0.0

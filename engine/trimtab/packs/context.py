@@ -75,11 +75,13 @@ class Context:
         source: str | None = None,
         blame: Where | None = None,
         instead: str | None = None,
+        edits: tuple[Edit, ...] = (),
     ) -> None:
         """Add a problem at ``where`` (``on_key``: at its key; ``offset``: characters into its text).
 
         ``severity`` is that of the code if not given; ``blame`` says which value is at fault where ``where``
-        is a position; ``instead`` is the key that may have been meant.
+        is a position; ``instead`` is the key that may have been meant; ``edits``
+        mend the problem otherwise.
         """
         severity = severity or CATALOGUE[code].severity
         pos = where if isinstance(where, Position) else self.resolved.where(where, on_key)
@@ -88,7 +90,7 @@ class Context:
         line = self.resolved.source(pos) if source is None else source
         if severity == ERROR and code not in OF_TEMPLATES:
             self.faults[blame or (() if isinstance(where, Position) else where)] = instead
-        edits = _corrected(pos, where, instead)
+        edits = edits or _corrected(pos, where, instead)
         problem = problem_at(pos, code, message, hint or None, line, severity, edits)
         if self._is_new(problem):
             self.problems.append(problem)
