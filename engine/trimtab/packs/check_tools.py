@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from ..matching import Categories, Globs
 from .context import Context
-from .problems import INFO, WARNING, did_you_mean, listed, nearest
+from .problems import INFO, WARNING, did_you_mean, listed
 
 
 def tools_are_those_of(context: Context, used: Iterable[str]) -> None:
@@ -32,13 +32,13 @@ def tools_are_those_of(context: Context, used: Iterable[str]) -> None:
     for category, globs in tools.items():
         if not names or any(map(Globs(globs).match, names)):
             continue
-        close = next((found for glob in globs if (found := nearest(glob, strangers))), None)
+        close = next((found for glob in globs if (found := did_you_mean(glob, strangers))), None)
         # A session need not use every tool; one that is called almost so is another matter.
         context.report(
             "unmatched-category",
             f"the session has no tool of the category `{category}`",
             ("tools", category),
-            f"did you mean `{close}`?" if close else "nothing needs to be changed if the host has such tools",
+            close or "nothing needs to be changed if the host has such tools",
             on_key=True,
             severity=WARNING if close else INFO,
         )

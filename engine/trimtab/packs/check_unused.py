@@ -104,8 +104,12 @@ def templates_are_used(context: Context) -> None:
     if not own.is_dir() or any(each.code == "template-syntax" for each in context.problems):
         return
     used = {each.value for each in context.of("template")}
-    for text in _texts(context):
-        used.update(text.includes)
+    new = [name for text in _texts(context) for name in text.includes]
+    while new:
+        name = new.pop()
+        if name not in used:
+            used.add(name)
+            new += context.renderer.template(name).includes
     for path in sorted(own.rglob("*")):
         name = path.relative_to(own).as_posix()
         if path.is_file() and not name.startswith(".") and "/." not in name and name not in used:

@@ -55,7 +55,8 @@ def applied(text: str, edits: Sequence[Edit]) -> str:
 
 def _is_better(before: str, after: str, name: str, problem: Problem) -> bool:
     """Whether the mistake is gone, and the text says the same but for what was mended."""
-    if any((each.code, each.line) == (problem.code, problem.line) for each in _all(after, name)):
+    place = (problem.code, problem.line, problem.column)
+    if any((each.code, each.line, each.column) == place for each in _all(after, name)):
         return False
     try:
         old = parse_document(before, name).root
