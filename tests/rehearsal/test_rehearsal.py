@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from trimtab.data import data_root
 from trimtab.packs.load import Report, check, check_text
 from trimtab.packs.sources import shipped_packs
 from trimtab.rehearsal import rehearsed
@@ -64,6 +65,11 @@ def test_a_pack_that_settles_is_left_alone(stage: str) -> None:
 
 def test_clearing_a_little_on_every_call_is_hostile_to_the_cache() -> None:
     assert told(f"  - {OLD}, keep: {{newest: {{items: 3}}}}}}\n") == [("cache-hostile", 5)]
+
+
+def test_the_example_of_the_documentation_clears_a_little_on_every_call() -> None:
+    path = data_root() / "tests" / "cases" / "must_show" / "clears-a-little.yaml"
+    assert [(each.code, each.line) for each in rehearsed(check(path)).problems] == [("cache-hostile", 6)]
 
 
 def test_a_finding_of_a_rehearsal_is_silenced_like_any_other() -> None:
