@@ -25,13 +25,14 @@ from trimtab.commands.group import COMMANDS, trimtab  # noqa: E402
 from trimtab.commands.kinds import common_keys, default, describe, meaning, own_keys, required  # noqa: E402
 from trimtab.commands.show import flow  # noqa: E402
 from trimtab.facts.host import MAIN_FIELDS  # noqa: E402
-from trimtab.packs.load import known_kinds  # noqa: E402
+from trimtab.packs.catalogue import CATALOGUE  # noqa: E402
+from trimtab.packs.load import check, known_kinds  # noqa: E402
 from trimtab.packs.names import BUILT_IN_FACTS, HOST_FACTS  # noqa: E402
-from trimtab.packs.problems import CODES, SILENCEABLE  # noqa: E402
 from trimtab.packs.schema import KINDS, pack_schema  # noqa: E402
 from trimtab.policy.expressions import FUNCTIONS, RESERVED  # noqa: E402
 from trimtab.policy.metrics import METRICS  # noqa: E402
 from trimtab.policy.values import COMPARISONS  # noqa: E402
+from trimtab.rehearsal import rehearsed  # noqa: E402
 from trimtab.testing.reading import cases_schema  # noqa: E402
 
 FORMS = {"number": "comparisons", "text": "a list of globs", "boolean": "`true` or `false`"}
@@ -212,14 +213,57 @@ def facts() -> str:
 
 
 def findings() -> str:
-    """Every code `check` may report."""
-    rows = [(f"`{code}`", meaning, "yes" if code in SILENCEABLE else "") for code, meaning in CODES.items()]
+    """Every code `check` may report, why, what to do, and a broken pack that shows it."""
+    rows = [
+        (f"[`{name}`](#{name})", code.meaning, code.severity, "yes" if code.silenceable else "")
+        for name, code in CATALOGUE.items()
+    ]
+    shown = _examples()
+    parts = []
+    for name, code in CATALOGUE.items():
+        parts.append(f"## {name}\n")
+        parts.append(f"{code.meaning[0].upper()}{code.meaning[1:]}.\n")
+        parts.append(f"**Why**: {code.why}\n\n**Mend**: {code.mend}\n")
+        if name in shown:
+            parts.append(f"```text\n{shown[name]}\n```\n")
     return page(
         "Findings of `trimtab check`",
-        "Codes are stable. A comment `# trimtab: allow CODE, reason` on the line of a finding silences it,\n"
-        "where the last column says so.\n",
-        table(("code", "meaning", "can be silenced"), rows),
+        "Codes are stable. A comment `# trimtab: allow CODE, reason` on the line of a finding silences it where the\n"
+        "last column says so; in a template it is `{# trimtab: allow CODE, reason #}`. A comment that gives no\n"
+        "reason, or that silences nothing, is a finding itself.\n\n"
+        "`--fix` mends in the file a misspelt key with exactly one that is near, an expression that flow style\n"
+        "splits at a comma, tabs in the indentation, and a missing `stages: []`; comments and layout stay. With\n"
+        "`--diff` it only shows what would change.\n\n"
+        "`--format` is `text`, `json` ([schema](../schemas/check.schema.json)), `github` (annotations in a workflow)\n"
+        "or `sarif` (2.1.0, with the help of each code, fixes, and what comments silence as suppressed).\n\n"
+        "A misspelt key counts as the one that is near, and a stage with another mistake is set aside, so that the\n"
+        "rest is judged all the same. `thrash` and `cache-hostile` come from playing the pack on two made-up sessions,\n"
+        "which takes some tenths of a second: packs that ship are played only with `--rehearse`, others unless\n"
+        "`--no-rehearse`, and only if nothing had to be set aside. `unknown-tool` and `unmatched-category` need\n"
+        "`--against SESSION`.\n",
+        table(("code", "meaning", "usually", "can be silenced"), rows),
+        *parts,
     )
+
+
+def _examples() -> dict[str, str]:
+    """For each code the first broken pack of the tests that shows it, as `check` tells of it."""
+    found: dict[str, str] = {}
+    here = Path.cwd()
+    for path in sorted((ROOT / "tests" / "cases").glob("*/*.yaml")):
+        if path.parent.name == "good":
+            continue
+        os.chdir(path.parent)  # so that the names of files are short, and the same on every machine
+        try:
+            report = check(path.name)
+            report = rehearsed(report) if path.parent.name == "must_show" else report
+        finally:
+            os.chdir(here)
+        for problem in report.problems:
+            shown = f"{problem.severity}: {problem.render()}"
+            if len(shown) < 1000 and shown.isascii() and problem.code not in found:
+                found[problem.code] = shown
+    return found
 
 
 def schema() -> str:

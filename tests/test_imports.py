@@ -14,6 +14,7 @@ MOST_LINES = 400
 LAYERS: tuple[tuple[str, ...], ...] = (
     ("__main__", "pytest_plugin"),
     ("commands", "outputs"),
+    ("rehearsal",),
     ("testing",),
     ("readers",),
     ("comparing", "starter", "one_summary"),

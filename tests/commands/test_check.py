@@ -51,3 +51,59 @@ def test_a_pack_that_is_not_there_is_a_problem_with_the_nearest_name(trimtab: Ca
     result = trimtab("check", "claude-cod")
     assert result.code == 1
     assert "did you mean `claude-code`" in result.out
+
+
+MISSPELT = "format: 1\nname: p\nversion: 1.0.0\nstagess: []  # why\n"
+
+
+def test_fix_mends_the_file_and_checks_it_again(trimtab: Callable, tmp_path: Path) -> None:
+    pack = tmp_path / "pack.yaml"
+    pack.write_text(MISSPELT, "utf-8")
+    result = trimtab("check", "--fix", tmp_path)
+    assert pack.read_text("utf-8") == MISSPELT.replace("stagess", "stages")
+    assert result.code == 0
+    assert "no problems" in result.out
+    assert "fixed: " in result.err
+    assert "pack.yaml:4:1" in result.err
+
+
+def test_fix_with_diff_shows_and_writes_nothing(trimtab: Callable, tmp_path: Path) -> None:
+    pack = tmp_path / "pack.yaml"
+    pack.write_text(MISSPELT, "utf-8")
+    result = trimtab("check", "--fix", "--diff", pack)
+    assert pack.read_text("utf-8") == MISSPELT
+    assert "-stagess: []  # why\n+stages: []  # why\n" in result.out
+    assert result.code == 1
+    trimtab("check", "--fix", pack)
+    assert trimtab("check", "--fix", "--diff", pack).code == 0
+
+
+def test_fix_needs_a_file_and_diff_needs_fix(trimtab: Callable) -> None:
+    assert trimtab("check", "--fix").code == 2
+    assert trimtab("check", "--fix", "claude-code").code == 2
+    assert trimtab("check", "--diff", BAD / "misspelt-stage-key.yaml").code == 2
+
+
+def test_tools_are_held_against_those_of_a_session(trimtab: Callable) -> None:
+    result = trimtab(
+        "check", "claude-code", "--against", data_root() / "examples" / "session.jsonl", "--json"
+    )
+    problems = result.json["packs"][0]["problems"]
+    assert {each["code"] for each in problems} == {"unknown-tool", "unmatched-category"}
+    assert "`Task`" in problems[0]["message"]
+    assert result.code == 0
+    assert trimtab("check", "claude-code", "--against", "nowhere.jsonl").code == 1
+
+
+def test_a_pack_of_ones_own_is_rehearsed_and_one_that_ships_only_when_asked(
+    trimtab: Callable, tmp_path: Path
+) -> None:
+    pack = tmp_path / "pack.yaml"
+    due = "at: {before_request: {tokens: {at_least: 50000}}}"
+    stage = f"{{id: a, kind: summarize, text: x, {due}, keep: {{newest: {{rounds: 20}}}}}}"
+    pack.write_text(f"format: 1\nname: p\nversion: 1.0.0\nstages:\n  - {stage}\n", "utf-8")
+    assert [each["code"] for each in trimtab("check", pack, "--json").json["packs"][0]["problems"]] == [
+        "thrash"
+    ]
+    assert trimtab("check", pack, "--no-rehearse").code == 0
+    assert trimtab("check", "claude-code", "--rehearse").code == 0

@@ -178,6 +178,7 @@ def test_facts_declared_given_or_always_there_are_known() -> None:
         "stages:\n"
         "  - id: a\n"
         "    kind: attach\n"
+        "    when: {since: {rounds: {at_least: 5}}}\n"
         "    from: [{fact: pages, text: a}, {fact: todos, text: b}, {fact: errors, text: c}]\n"
     )
     assert codes(body) == []
@@ -252,7 +253,8 @@ stages:
             ["auto", "other", "seen"],
         ),
         (
-            "{id: a, kind: attach, from: [{fact: seen, text: x}], when: {settings: {plain: 5}, tokens: {above: auto}}}",
+            "{id: a, kind: attach, from: [{fact: seen, text: x, repeat: once}],"
+            " when: {settings: {plain: 5}, tokens: {above: auto}}}",
             ["other", "shell"],
         ),
     ],

@@ -50,7 +50,7 @@ def stages(resolved: Resolved) -> dict[str, Any]:
 
 
 def codes(resolved: Resolved) -> list[str]:
-    return [problem.code for problem in finished(examine(resolved))]
+    return [problem.code for problem in finished(examine(resolved)).problems]
 
 
 def test_scalars_and_lists_replace_and_mappings_merge_by_key(extended: Any) -> None:
@@ -86,9 +86,9 @@ def test_a_child_is_changed_through_its_parent_or_by_its_id_alone(extended: Any)
 def test_a_new_stage_is_appended_or_placed(extended: Any) -> None:
     resolved = extended(
         "stages:\n"
-        "  - {id: tail, kind: drop, select: {blocks: [image]}}\n"
-        "  - {id: front, kind: drop, select: {blocks: [image]}, before: one}\n"
-        "  - {id: behind-front, kind: drop, select: {blocks: [image]}, after: front}\n"
+        "  - {id: tail, kind: drop, select: {blocks: [document]}}\n"
+        "  - {id: front, kind: drop, select: {error: true}, before: one}\n"
+        "  - {id: behind-front, kind: drop, select: {empty: true}, after: front}\n"
         "  - {id: group, stages: [{id: middle, kind: summarize, text: middle, before: last}]}\n"
     )
     assert list(stages(resolved)) == ["front", "behind-front", "one", "two", "group", "tail"]
@@ -214,7 +214,7 @@ def test_a_value_from_outside_that_does_not_fit_is_reported_under_its_place(
     place: str, text: str, code: str
 ) -> None:
     resolved = resolve_text(HEAD.format(name="top") + BASE, "top", (), [(place, text)])
-    problems = finished(examine(resolved))
+    problems = finished(examine(resolved)).problems
     assert [problem.code for problem in problems] == [code]
     assert problems[0].file == f"--set {place}"
 

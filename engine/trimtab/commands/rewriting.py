@@ -1,4 +1,4 @@
-"""What ``fmt`` and ``migrate`` have in common: packs' files written anew, or only shown to differ."""
+"""What ``fmt``, ``migrate`` and ``check --fix`` have in common: packs' files written anew, or only shown to differ."""
 
 from __future__ import annotations
 
@@ -105,8 +105,7 @@ def show(done: Sequence[Rewritten], problems: Sequence[Problem], dry: bool, show
             click.echo(escaped(difference(each)), nl=False)
         else:
             click.echo(escaped(f"{'would change' if dry else 'changed'}: {each.path}"))
-        for remark in each.remarks:
-            click.echo(escaped(f"look at this: {remark}"), err=True)
+    told(done, "look at this")
     for problem in problems:
         click.echo(problem_text(problem), err=True)
     counts = [
@@ -116,6 +115,15 @@ def show(done: Sequence[Rewritten], problems: Sequence[Problem], dry: bool, show
     words = [f"{plural(count, 'file')} {what}" for count, what in counts if count]
     if words:
         click.echo(", ".join(words), err=show_diff)
+
+
+def told(done: Sequence[Rewritten], word: str) -> None:
+    """The remarks on each file, on the error stream: what is printed may be for programs."""
+    from ..outputs.words import escaped
+
+    for each in done:
+        for remark in each.remarks:
+            click.echo(escaped(f"{word}: {remark}"), err=True)
 
 
 def _files(names: Sequence[str]) -> Iterator[Path]:

@@ -35,7 +35,7 @@ def summary(reports: Iterable[Report]) -> str:
 
 
 def as_dict(reports: Iterable[Report]) -> dict[str, Any]:
-    """The same for programs."""
+    """The same for programs, as ``check.schema.json`` describes it."""
     return {
         "packs": [
             {
@@ -43,6 +43,16 @@ def as_dict(reports: Iterable[Report]) -> dict[str, Any]:
                 "ok": report.ok,
                 "problems": [problem.to_dict() for problem in report.problems],
                 **({"version": report.pack.version} if report.pack else {}),
+                **(
+                    {
+                        "silenced": [
+                            {"problem": one.problem.to_dict(), "reason": one.reason}
+                            for one in report.silenced
+                        ]
+                    }
+                    if report.silenced
+                    else {}
+                ),
             }
             for report in reports
         ]

@@ -9,11 +9,14 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import TypeAlias
 
-from . import check_names, check_sense, check_unused, check_values
+from . import check_advice, check_names, check_numbers, check_reach, check_sense, check_unused, check_values
+from .catalogue import AGAINST, REHEARSED
 from .context import Context
-from .problems import CODES, ERROR, SILENCEABLE, WARNING, Problem
+from .mended import is_sound, mended
+from .problems import ERROR, WARNING, Edit, Problem
 from .schema import CHILD_KINDS, pack_schema
 from .shapes import Violation, check_required, check_shape
+from .silencing import Told, told
 from .sources import Resolved
 
 Finding: TypeAlias = Callable[[Context], None]
@@ -48,17 +51,50 @@ SENSE: tuple[Finding, ...] = (
     check_sense.words_of_selectors_can_match,
     check_sense.offered_tools_can_be_called,
     check_sense.defaults_are_taken,
-    check_unused.names_are_used,
+    check_reach.stages_can_run,
+    check_reach.triggers_can_be_met,
+    check_numbers.numbers_are_of_their_unit,
+    check_numbers.what_is_kept_fits_the_window,
+    check_numbers.writers_have_room,
+    check_numbers.placeholders_are_shorter,
 )
-"""Findings about what keys mean together; asked only of packs in which nothing else is wrong."""
+"""Findings about what keys mean together; asked of what is sound in a pack."""
 
-
-OF_TEMPLATES = frozenset({"template-missing", "template-syntax", "template-variable"})
-"""Problems of texts: the rest of the pack can still be judged."""
+ADVICE: tuple[Finding, ...] = (
+    check_advice.stages_are_not_shadowed,
+    check_advice.results_have_been_read,
+    check_advice.attachments_end,
+    check_advice.user_words_are_kept,
+    check_advice.ladders_are_short,
+    check_advice.something_needs_no_model,
+    check_unused.names_are_used,
+    check_unused.templates_are_used,
+)
+"""Findings about what could be done better; asked only of packs in which all the rest is sound."""
 
 
 def examine(resolved: Resolved) -> Context:
-    """The pack with all problems found, each told once."""
+    """The pack with all problems found, each told once.
+
+    ``Context.sound`` is what of it can be judged as a whole: the pack itself, or what was meant.
+    """
+    context = _looked_at(resolved)
+    sound, whole = mended(context, _looked_at)
+    context.sound = sound if whole else None
+    if sound is not None:
+        before = len(sound.problems)
+        for finding in SENSE:
+            finding(sound)
+        if sound is context and is_sound(context):
+            for finding in ADVICE:
+                finding(context)
+        if sound is not context:
+            context.adopt(sound.problems[before:])
+    return context
+
+
+def _looked_at(resolved: Resolved) -> Context:
+    """Shape, names and single values."""
     schema = pack_schema()
     data = resolved.effective.plain()
     shape = check_shape(schema, data)
@@ -76,49 +112,38 @@ def examine(resolved: Resolved) -> Context:
                 _report(context, violation)
     for finding in (*NAMES, *VALUES):
         finding(context)
-    if not any(
-        problem.severity == ERROR and problem.code not in OF_TEMPLATES for problem in context.problems
-    ):
-        for finding in SENSE:
-            finding(context)
     return context
 
 
 def _report(context: Context, violation: Violation) -> None:
+    edits = _no_stages(context) if violation.code == "one-of" and violation.where == () else ()
     context.report(
-        violation.code, violation.message, violation.where, violation.hint, on_key=violation.on_key
+        violation.code,
+        violation.message,
+        violation.where,
+        violation.hint,
+        on_key=violation.on_key,
+        instead=violation.instead,
+        edits=edits,
     )
 
 
-def finished(context: Context) -> list[Problem]:
-    """The problems in the order of their places, without those an `allow` comment silences."""
-    documents = context.resolved.documents
-    kept = []
-    for problem in context.problems:
-        document = documents.get(problem.file)
-        allow = document.allows.get(problem.line) if document else None
-        if allow is None or allow.code != problem.code or not allow.reason or problem.code not in SILENCEABLE:
-            kept.append(problem)
-    kept += _bad_allows(context)
-    order = {file: number for number, file in enumerate(documents)}
-    return sorted(kept, key=lambda each: (order.get(each.file, len(order)), each.line, each.column))
+def _no_stages(context: Context) -> tuple[Edit, ...]:
+    """What makes a file without stages a pack to build on: an empty list behind all else."""
+    document = context.resolved.documents.get(context.resolved.root.pos.file)
+    if document is None:
+        return ()
+    last = document.lines[-1]
+    text = "stages: []\n" if not last else "\nstages: []\n"
+    return (Edit(document.path, len(document.lines), len(last) + 1, 0, text),)
 
 
-def _bad_allows(context: Context) -> Iterable[Problem]:
-    for document in context.resolved.documents.values():
-        for line, allow in document.allows.items():
-            if allow.code not in CODES:
-                message = f"`allow {allow.code}` names no code of a finding"
-            elif allow.code not in SILENCEABLE:
-                message = f"`{allow.code}` cannot be silenced"
-            elif not allow.reason:
-                message = f"`allow {allow.code}` gives no reason"
-            else:
-                continue
-            hint = "the comment names a code and, after a comma, the reason"
-            yield Problem(
-                "allow", message, document.path, line, allow.column, 1, hint, WARNING, document.line(line)
-            )
+def finished(context: Context, asked: frozenset[str] = frozenset()) -> Told:
+    """The problems in the order of their places, and those that an `allow` comment silences.
+
+    ``asked`` are codes that were looked for besides those of a check alone.
+    """
+    return told(context.problems, context.resolved.documents, (REHEARSED | AGAINST) - asked)
 
 
 def errors(problems: Iterable[Problem]) -> list[Problem]:

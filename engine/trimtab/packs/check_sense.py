@@ -12,6 +12,7 @@ from .context import Context, StageView
 from .nodes import Where
 from .problems import WARNING
 from .schema import CHILD_KINDS, pack_schema
+from .worlds import worlds, worth
 
 REPEATING = ("before_request", "after_response", "tool_result")
 """Events that come again and again by themselves: there a stage without relief would fire on every call."""
@@ -20,15 +21,6 @@ STANDING = frozenset({"caller", "model", "settings", "event", "measured"})
 """Entries that don't change from call to call: beside them a single trigger decides alone."""
 MARKS = 4
 """Cache marks the API takes in one request."""
-WORLDS = (
-    (8_000, 2_000),
-    (32_000, 8_000),
-    (128_000, 32_000),
-    (200_000, 32_000),
-    (200_000, 64_000),
-    (1_000_000, 64_000),
-)
-"""Window and longest answer, in tokens, of the models a target is tried on."""
 
 
 class Bound(NamedTuple):
@@ -113,10 +105,10 @@ def _targets(context: Context, stage: StageView) -> Iterator[Bound]:
 def _never_below(context: Context, target: Bound, trigger: Bound) -> bool:
     """Whether the target leaves the trigger due in every world in which both have a value."""
     tried = False
-    for window, max_output in WORLDS:
+    for world in worlds(context):
         try:
-            low = _value(context, target.quantity, window, max_output)
-            high = _value(context, trigger.quantity, window, max_output)
+            low = worth(context, target.quantity, world)
+            high = worth(context, trigger.quantity, world)
         except NoValue:
             continue
         if math.isinf(high) or high == 0:
@@ -126,26 +118,6 @@ def _never_below(context: Context, target: Bound, trigger: Bound) -> bool:
         if low < high or (strict and low == high):
             return False
     return tried
-
-
-def _value(context: Context, quantity: Quantity, window: float, max_output: float) -> float:
-    known: dict[str, bool | float | str] = {
-        **context.settings,
-        "window": window,
-        "max_output": max_output,
-        "window_known": True,
-        **dict.fromkeys(("max_input", "overflow_tokens", "unlimited", "tool_limit"), math.inf),
-    }
-
-    def lookup(name: str) -> bool | float | str:
-        if name in known:
-            return known[name]
-        if name not in context.limits:
-            raise NoValue(f"`{name}` is known only in a run")
-        known[name] = context.limits[name].value(lookup)
-        return known[name]
-
-    return quantity.value(lookup)
 
 
 def keys_go_together(context: Context) -> None:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
-from ..templating import Text
+from ..templating import TemplateProblem, Text
 from .context import Context
+from .installed import PACK_FILE
 from .names import HOST_FACTS
-from .problems import WARNING, did_you_mean
-from .sources import OUTSIDE
+from .problems import WARNING, Position, did_you_mean
+from .sources import OUTSIDE, TEMPLATES, shown_path
 
 OWN_FACTS = frozenset({"files", "commands", "memory", "nested_memory"})
 """Facts the engine itself reads by name: paths, superseded results, what was removed, where memory stands."""
@@ -55,10 +57,13 @@ def _report(context: Context, section: str, kind: str, used: set[str]) -> None:
 def _texts(context: Context) -> Iterator[Text]:
     """All templates and inline texts of the pack."""
     for entry in context.of("template", "text"):
-        if entry.role == "template":
-            yield context.renderer.template(entry.value)
-        else:
-            yield context.inline(entry.where, entry.value)
+        try:
+            if entry.role == "template":
+                yield context.renderer.template(entry.value)
+            else:
+                yield context.inline(entry.where, entry.value)
+        except TemplateProblem:
+            continue  # told elsewhere
 
 
 def _fields(texts: list[Text], section: str) -> Iterator[str]:
@@ -85,3 +90,30 @@ def _settings(context: Context) -> set[str]:
 
 def _facts(context: Context) -> set[str]:
     return {each.value for each in context.of("fact")}
+
+
+def templates_are_used(context: Context) -> None:
+    """Every template in the pack's own folder is one that a stage or another template names.
+
+    Asked only of a folder that is a pack: files named otherwise may share theirs.
+    """
+    folders = context.resolved.folders
+    if not context.stages or len(folders) < 2 or Path(context.resolved.name).name != PACK_FILE:
+        return
+    own = Path(context.resolved.root.pos.file).parent / TEMPLATES
+    if not own.is_dir() or any(each.code == "template-syntax" for each in context.problems):
+        return
+    used = {each.value for each in context.of("template")}
+    new = [name for text in _texts(context) for name in text.includes]
+    while new:
+        name = new.pop()
+        if name not in used:
+            used.add(name)
+            new += context.renderer.template(name).includes
+    for path in sorted(own.rglob("*")):
+        name = path.relative_to(own).as_posix()
+        if path.is_file() and not name.startswith(".") and "/." not in name and name not in used:
+            line = path.read_text("utf-8", "replace").partition("\n")[0]
+            place = Position(shown_path(path), 1, 1, max(1, len(line)))
+            hint = did_you_mean(name, used) or "remove it, or name it in a stage"
+            context.report("unused-template", f"nothing uses the template `{name}`", place, hint, source=line)

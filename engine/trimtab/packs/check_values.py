@@ -102,14 +102,15 @@ def _template_problem(context: Context, role: str, value: str, where: Where, err
     if role == "template" and code == "template-syntax":
         place = _in_file(context, error.file, error.line)
         if place is not None:
-            _report_in_file(context, place, code, error.message, error.hint or _syntax_hint(error.message))
+            way_out = error.hint or _syntax_hint(error.message)
+            _report_in_file(context, place, where, code, error.message, way_out)
             return
     pos = context.resolved.where(where)
     line = error.line - context.lines_before(where)
     if role == "text" and (pos.block or (line > 1 and pos.width == 1)):
         pos = _word((pos.down(line), context.resolved.source(pos.down(line))), "")[0]
     hint = error.hint or (_syntax_hint(error.message) if code == "template-syntax" else None)
-    context.report(code, error.message, pos, hint)
+    context.report(code, error.message, pos, hint, blame=where)
 
 
 def _syntax_hint(message: str) -> str:
@@ -130,9 +131,9 @@ def _in_file(context: Context, name: str, line: int) -> tuple[Position, str] | N
 
 
 def _report_in_file(
-    context: Context, place: tuple[Position, str], code: str, message: str, hint: str | None
+    context: Context, place: tuple[Position, str], where: Where, code: str, message: str, hint: str | None
 ) -> None:
-    context.report(code, message, place[0], hint, source=place[1])
+    context.report(code, message, place[0], hint, source=place[1], blame=where)
 
 
 def _variables(
@@ -151,16 +152,25 @@ def _variables(
         if role == "template":
             place = _in_file(context, text.source_name, line)
             if place is not None:
-                _report_in_file(context, _word(place, path), "template-variable", message, hint)
+                _report_in_file(context, _word(place, path), where, "template-variable", message, hint)
                 continue
         pos = context.resolved.where(where)
         line -= context.lines_before(where)
         if not pos.block and line <= 1:
             at = text.source.find(path)
-            context.report("template-variable", message, pos, hint, offset=max(0, at), width=len(path))
+            context.report(
+                "template-variable",
+                message,
+                pos,
+                hint,
+                offset=max(0, at),
+                width=len(path),
+                blame=where,
+            )
         else:
             source = context.resolved.source(pos.down(line))
-            context.report("template-variable", message, _word((pos.down(line), source), path)[0], hint)
+            place = _word((pos.down(line), source), path)
+            context.report("template-variable", message, place[0], hint, blame=where)
 
 
 def _is_shared(context: Context, entry_name: str) -> bool:

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
 from ..policy.expressions import ExpressionError, Quantity, quantity
 from ..templating import Renderer, Text
+from .catalogue import CATALOGUE
 from .merge import stages_of
 from .nodes import Where
-from .problems import ERROR, Position, Problem, problem_at
+from .problems import ERROR, Edit, Position, Problem, problem_at
 from .shapes import Occurrence
 from .sources import Resolved
 
+OF_TEMPLATES = frozenset({"template-missing", "template-syntax", "template-variable"})
+"""Problems of texts: the rest of the pack can still be judged."""
 _EXPRESSIONS = "expressions have numbers, names, + - * /, ( ), min max clamp floor ceil, and `A if C else B`"
 
 
@@ -33,7 +36,9 @@ class StageView:
 class Context:
     """A pack under examination. Findings read it and call ``report``; equal ones are told once.
 
-    ``broken`` are the places where the shape is wrong.
+    ``broken`` are the places where the shape is wrong, ``faults`` those of all errors but those of texts,
+    each with the key it may have been meant to be (see :mod:`.mended`). ``sound`` is the pack as it may have
+    been meant, if that can be told of the whole of it.
     """
 
     resolved: Resolved
@@ -41,6 +46,8 @@ class Context:
     occurrences: list[Occurrence]
     problems: list[Problem] = field(default_factory=list)
     broken: tuple[Where, ...] = ()
+    faults: dict[Where, str | None] = field(default_factory=dict)
+    sound: Context | None = None
 
     def __post_init__(self) -> None:
         self._told: set[tuple[str, str, int, int]] = set()
@@ -64,17 +71,33 @@ class Context:
         on_key: bool = False,
         offset: int | None = None,
         width: int = 1,
-        severity: str = ERROR,
+        severity: str | None = None,
         source: str | None = None,
+        blame: Where | None = None,
+        instead: str | None = None,
+        edits: tuple[Edit, ...] = (),
     ) -> None:
-        """Add a problem at ``where`` (``on_key``: at its key; ``offset``: characters into its text)."""
+        """Add a problem at ``where`` (``on_key``: at its key; ``offset``: characters into its text).
+
+        ``severity`` is that of the code if not given; ``blame`` says which value is at fault where ``where``
+        is a position; ``instead`` is the key that may have been meant; ``edits``
+        mend the problem otherwise.
+        """
+        severity = severity or CATALOGUE[code].severity
         pos = where if isinstance(where, Position) else self.resolved.where(where, on_key)
         if offset is not None:
             pos = pos.at(offset, width)
         line = self.resolved.source(pos) if source is None else source
-        problem = problem_at(pos, code, message, hint or None, line, severity)
+        if severity == ERROR and code not in OF_TEMPLATES:
+            self.faults[blame or (() if isinstance(where, Position) else where)] = instead
+        edits = edits or _corrected(pos, where, instead)
+        problem = problem_at(pos, code, message, hint or None, line, severity, edits)
         if self._is_new(problem):
             self.problems.append(problem)
+
+    def adopt(self, problems: Iterable[Problem]) -> None:
+        """Take over what was found in another reading of the same pack."""
+        self.problems += [each for each in problems if self._is_new(each)]
 
     def is_sound(self, where: Where) -> bool:
         """Whether the shape of the value at ``where`` is right, all the way down."""
@@ -171,6 +194,13 @@ class Context:
             for name, value in self.section("settings").items()
             if isinstance(value, bool | int | float | str)
         }
+
+
+def _corrected(pos: Position, where: Where | Position, instead: str | None) -> tuple[Edit, ...]:
+    """The edit that puts another key at a place, where the key stands there as it is."""
+    if instead is None or isinstance(where, Position) or len(str(where[-1])) != pos.width - 2 * pos.lead:
+        return ()
+    return (Edit(pos.file, pos.line, pos.column + pos.lead, len(str(where[-1])), instead),)
 
 
 def setting_value(value: bool | float | str) -> bool | float | str:

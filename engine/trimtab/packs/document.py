@@ -13,8 +13,9 @@ from typing import Any, NoReturn
 
 import yaml
 
+from .mending import in_quotes, without_tabs
 from .nodes import Allow, Document, Node, Scalar
-from .problems import PackError, Position, Problem, problem_at
+from .problems import Edit, PackError, Position, Problem, problem_at
 
 MAX_BYTES = 1_000_000
 MAX_DEPTH = 40
@@ -28,8 +29,8 @@ _OTHER_FLOAT = re.compile(r"[-+]?\.(?:inf|Inf|INF)\Z|\.(?:nan|NaN|NAN)\Z")
 _NULL = frozenset({"", "~", "null", "Null", "NULL"})
 _TRUE = frozenset({"true", "True", "TRUE"})
 _FALSE = frozenset({"false", "False", "FALSE"})
-_LINES = re.compile(r"\r\n|[\n\r\x85\u2028\u2029]")
-_ALLOW = re.compile(r"#\s*trimtab:\s*allow\b\s*([^,]*?)\s*(?:,\s*(.*?)\s*)?$")
+LINES = re.compile(r"\r\n|[\n\r\x85\u2028\u2029]")
+_ALLOW = re.compile(r"#\s*trimtab:\s*allow\b\s*([^,]*?)\s*(?:,\s*(.*?)\s*)?(?:-?#\})?$")
 
 
 def read_document(path: Path, name: str | None = None) -> Document:
@@ -59,11 +60,11 @@ def parse_document(text: str, name: str, *, pure: bool = False) -> Document:
     """Read YAML text strictly; ``pure``: without the C parser. Raises PackError with exactly one problem."""
     if len(text) > MAX_BYTES:
         raise PackError([Problem("too-large", f"more than {MAX_BYTES:,} characters", name)])
-    lines = tuple(_LINES.split(text))
+    lines = tuple(LINES.split(text))
     reader = _Reader(name, lines)
     tab = text.find("\t")
     if tab >= 0:
-        line = len(_LINES.findall(text, 0, tab)) + 1
+        line = len(LINES.findall(text, 0, tab)) + 1
         column = lines[line - 1].index("\t") + 1
         indent = not lines[line - 1][: column - 1].strip()
         reader.fail(
@@ -71,6 +72,7 @@ def parse_document(text: str, name: str, *, pure: bool = False) -> Document:
             "a tab in the indentation" if indent else "a tab",
             Position(name, line, column),
             "use spaces" if indent else r'use spaces; inside a text write "\t" in double quotes',
+            without_tabs(name, lines),
         )
     loader: Any = yaml.Loader if pure or not yaml.__with_libyaml__ else yaml.CLoader
     try:
@@ -83,9 +85,16 @@ def parse_document(text: str, name: str, *, pure: bool = False) -> Document:
 def _allows(lines: Sequence[str]) -> dict[int, Allow]:
     found = {}
     for number, line in enumerate(lines, 1):
-        if "trimtab:" in line and (match := _ALLOW.search(line)):
-            found[number] = Allow(match.group(1), match.group(2) or "", match.start() + 1)
+        allow = allow_of(line)
+        if allow is not None:
+            found[number] = allow
     return found
+
+
+def allow_of(line: str) -> Allow | None:
+    """The `allow` comment at the end of a line of YAML, or in a template's `{# … #}`."""
+    match = _ALLOW.search(line) if "trimtab:" in line else None
+    return Allow(match.group(1), match.group(2) or "", match.start() + 1) if match else None
 
 
 class _Open:
@@ -112,9 +121,16 @@ class _Reader:
         self.lines = lines
         self.count = 0
 
-    def fail(self, code: str, message: str, pos: Position, hint: str | None = None) -> NoReturn:
+    def fail(
+        self,
+        code: str,
+        message: str,
+        pos: Position,
+        hint: str | None = None,
+        edits: tuple[Edit, ...] = (),
+    ) -> NoReturn:
         source = self.lines[pos.line - 1] if 0 < pos.line <= len(self.lines) else ""
-        raise PackError([problem_at(pos, code, message, hint, source)])
+        raise PackError([problem_at(pos, code, message, hint, source, edits=edits)])
 
     def yaml_error(self, error: yaml.YAMLError, text: str) -> NoReturn:
         mark = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
@@ -124,8 +140,8 @@ class _Reader:
             # A reader error knows only how far it came: in characters or in bytes, as the parser goes.
             odd = re.search(r"[^\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]", text)
             before = text[: odd.start()] if odd else ""
-            line = len(_LINES.findall(before)) + 1
-            column = len(_LINES.split(before)[-1]) + 1
+            line = len(LINES.findall(before)) + 1
+            column = len(LINES.split(before)[-1]) + 1
             shown = (
                 f"the control character {ord(odd.group()):#04x}" if odd else "a character YAML does not have"
             )
@@ -277,6 +293,7 @@ class _Reader:
                 f"flow style splits `{whole}` at its comma",
                 head.pos,
                 f'quote the whole: "{whole}", or name it in `limits`',
+                in_quotes(head.pos, self.lines[head.pos.line - 1]),
             )
         is_value = not top.is_map or top.key is not None
         if is_value and text.count("(") > text.count(")") and re.search(r"\w\s*\(", text):

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from .check import downgraded, errors, examine, finished
+from .context import Context
 from .installed import PACK_FILE, chosen, installed_packs
 from .pack import Pack, Setting
 from .problems import PackError, Problem
+from .silencing import Silenced
 from .sources import Resolved, resolve, resolve_text, shipped_packs
 
 if TYPE_CHECKING:
@@ -23,12 +25,19 @@ STAND_IN = "(a template that is not written yet)"
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What a check found. ``pack`` is None where there are errors, ``name`` as it was asked for."""
+    """What a check found. ``pack`` is None where there are errors, ``name`` as it was asked for.
+
+    ``silenced`` are the problems that comments in the pack answer; ``context`` what was examined,
+    ``asked`` the codes of :data:`REHEARSED` and :data:`AGAINST` that were looked for.
+    """
 
     name: str
     problems: tuple[Problem, ...]
     pack: Pack | None = None
     resolved: Resolved | None = None
+    context: Context | None = field(default=None, repr=False, compare=False)
+    silenced: tuple[Silenced, ...] = ()
+    asked: frozenset[str] = frozenset()
 
     @property
     def ok(self) -> bool:
@@ -100,12 +109,24 @@ def _report(
     context = examine(resolved)
     pack = None
     spared = ("template-missing",) if missing_templates else ()
-    if not errors(downgraded(finished(context), *spared)):
+    if not errors(downgraded(finished(context).problems, *spared)):
         pack = build(
             context, known_kinds() if kinds is None else kinds, STAND_IN if missing_templates else None
         )
-    problems = downgraded(finished(context), *spared)
-    return Report(name, tuple(problems), pack if not errors(problems) else None, resolved)
+    found = finished(context)
+    problems = downgraded(found.problems, *spared)
+    own = pack if not errors(problems) else None
+    return Report(name, tuple(problems), own, resolved, context, found.silenced)
+
+
+def completed(report: Report, more: Sequence[Problem], asked: frozenset[str]) -> Report:
+    """The report with what was found otherwise; ``asked`` are the codes that were looked for."""
+    if report.context is None:
+        return report
+    report.context.adopt(more)
+    asked |= report.asked
+    found = finished(report.context, asked)
+    return replace(report, problems=found.problems, silenced=found.silenced, asked=asked)
 
 
 def load(

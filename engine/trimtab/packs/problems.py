@@ -4,92 +4,41 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from types import MappingProxyType
+from dataclasses import asdict, dataclass
 from typing import Any
 
-ERROR, WARNING, INFO = "error", "warning", "info"
+from .catalogue import CODES, ERROR, INFO, SILENCEABLE, WARNING
 
-CODES = MappingProxyType(
-    {
-        # the file
-        "file": "a file or folder that cannot be read",
-        "encoding": "the file is not UTF-8 text",
-        "too-large": "the file is beyond the limits on size, depth or number of values",
-        "yaml": "the text is not YAML",
-        "yaml-tab": "a tab; YAML is indented with spaces",
-        "yaml-duplicate-key": "a key stands twice in one mapping",
-        "yaml-null": "an empty value or null",
-        "yaml-alias": "an anchor or an alias",
-        "yaml-tag": "a tag",
-        "yaml-key": "a key that is not a text",
-        "yaml-comma": "an unquoted expression that flow style splits at a comma",
-        "yaml-number": "a number in a spelling that YAML versions read differently",
-        "layout": "a text that `fmt` and `migrate` cannot write anew without changing what it says",
-        # identity and merging
-        "format": "a version of the pack language this engine does not read",
-        "requires": "the pack needs another version of the engine",
-        "extends": "a pack to build on that is missing or that leads back to itself",
-        "stage-id": "an id that is missing, stands twice, or names a stage that does not exist",
-        "set": "a value set from outside that has no place in the pack",
-        # shapes
-        "type": "a value of another type is needed here",
-        "value": "a value of the right type that is not allowed here",
-        "unknown-key": "a key this mapping does not have",
-        "missing-key": "a key that must be there",
-        "one-of": "keys of which exactly one must stand, and none or several do",
-        "unknown-kind": "a kind of stage that does not exist",
-        "unknown-metric": "a metric that does not exist, or not here",
-        # names
-        "name": "a name that is reserved, taken or not in the required spelling",
-        "expression": "an expression that cannot be read",
-        "unknown-name": "a name in an expression that nothing defines",
-        "name-type": "a boolean or a text where an expression needs a number, or the reverse",
-        "limit-cycle": "limits that are worked out from each other",
-        "unknown-stage": "a stage that does not exist",
-        "unknown-setting": "a setting that does not exist",
-        "unknown-limit": "a limit that does not exist",
-        "unknown-category": "a category of tools that `tools` does not have",
-        "unknown-fact": "a fact that neither the pack declares nor a host gives",
-        "pattern": "a regular expression that cannot be read or is refused",
-        "unknown-value": "globs of which none fits anything that can occur",
-        # templates
-        "template-missing": "a template file that is in none of the pack's folders",
-        "template-outside": "a path that leads out of the pack",
-        "template-syntax": "a template that cannot be read or is refused by the sandbox",
-        "template-variable": "a variable the stage does not give to its template",
-        # sense
-        "target-above-trigger": "a target at or above the trigger: the stage would fire on every call",
-        "events": "a stage or an event at which it can do nothing",
-        "unused-default": "a default that no child takes",
-        "unused-setting": "a setting that nothing in the pack uses, perhaps a misspelt one",
-        "unused-limit": "a limit that nothing in the pack uses, perhaps a misspelt one",
-        "unused-category": "a category of tools that nothing in the pack uses, perhaps a misspelt one",
-        "unused-fact": "a fact that nothing in the pack uses, perhaps a misspelt one",
-        "place": "a place or key that does not go with the rest of its stage",
-        "kind-not-available": "a stage whose kind this engine checks but does not run yet",
-        "allow": "an `allow` comment that names no code or gives no reason",
-    }
-)
-"""Every code of a problem, with its meaning. Codes are stable: programs and `allow` comments name them."""
+__all__ = [
+    "CODES",
+    "ERROR",
+    "INFO",
+    "SILENCEABLE",
+    "WARNING",
+    "Edit",
+    "PackError",
+    "Position",
+    "Problem",
+    "did_you_mean",
+    "listed",
+    "near_or_all",
+    "nearest",
+    "problem_at",
+]
 
-SILENCEABLE = frozenset(
-    {
-        "target-above-trigger",
-        "events",
-        "unused-default",
-        "unused-setting",
-        "unused-limit",
-        "unused-category",
-        "unused-fact",
-        "template-missing",
-        "template-variable",
-        "unknown-value",
-        "kind-not-available",
-        "unknown-fact",
-    }
-)
-"""What a comment `# trimtab: allow CODE, reason` can silence: findings of judgement, never a broken pack."""
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """A change of a file's text that mends a problem: ``width`` characters of one line become ``text``.
+
+    ``width`` 0 inserts; line and column count from 1.
+    """
+
+    file: str
+    line: int
+    column: int
+    width: int
+    text: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +72,10 @@ class Position:
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """One thing wrong: a code of :data:`CODES`, its place, how to mend it, and the line (``source``)."""
+    """One thing wrong: a code of :data:`CODES`, its place, how to mend it, and the line (``source``).
+
+    ``edits`` mend it in the file's text, where that is safe.
+    """
 
     code: str
     message: str
@@ -134,6 +86,7 @@ class Problem:
     hint: str | None = None
     severity: str = ERROR
     source: str = ""
+    edits: tuple[Edit, ...] = ()
 
     def __str__(self) -> str:
         place = (
@@ -167,15 +120,22 @@ class Problem:
             "width": self.width,
             "hint": self.hint,
             "source": self.source,
+            "edits": [asdict(edit) for edit in self.edits],
         }
-        return {key: value for key, value in found.items() if value not in (None, "", 0)}
+        return {key: value for key, value in found.items() if value not in (None, "", 0, [])}
 
 
 def problem_at(
-    pos: Position, code: str, message: str, hint: str | None = None, source: str = "", severity: str = ERROR
+    pos: Position,
+    code: str,
+    message: str,
+    hint: str | None = None,
+    source: str = "",
+    severity: str = ERROR,
+    edits: tuple[Edit, ...] = (),
 ) -> Problem:
     """A problem at a place; ``source`` is the line it is on."""
-    return Problem(code, message, pos.file, pos.line, pos.column, pos.width, hint, severity, source)
+    return Problem(code, message, pos.file, pos.line, pos.column, pos.width, hint, severity, source, edits)
 
 
 class PackError(ValueError):
@@ -192,6 +152,16 @@ def _window(line: str, column: int, limit: int = 140) -> tuple[str, int]:
         return line, 0
     start = max(0, min(column - 1 - limit // 3, len(line) - limit))
     return line[start : start + limit], start
+
+
+def nearest(word: str, known: Iterable[str]) -> str | None:
+    """The one known word that may have been meant; None if none is near, or several are."""
+    words = sorted(set(known))
+    near = difflib.get_close_matches(word, words, n=2, cutoff=0.75)
+    folded = word.casefold().replace("-", "_")
+    same = [each for each in words if each.replace("-", "_").casefold() == folded]
+    found = same or near
+    return found[0] if len(found) == 1 else None
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str | None:

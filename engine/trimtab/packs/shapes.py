@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any, TypeAlias
 
-from .problems import did_you_mean, listed, near_or_all
+from .problems import did_you_mean, listed, near_or_all, nearest
 from .wording import flow, kind_of, unquoted
 
 Schema: TypeAlias = Mapping[str, Any]
@@ -30,13 +30,17 @@ _TYPES: Mapping[str, str] = {
 
 @dataclass(frozen=True, slots=True)
 class Violation:
-    """A mistake of shape at ``where``; ``on_key``: the key there is at fault, not its value."""
+    """A mistake of shape at ``where``; ``on_key``: the key there is at fault, not its value.
+
+    ``instead`` is the one key it may have been meant to be.
+    """
 
     code: str
     where: Where
     message: str
     hint: str | None = None
     on_key: bool = False
+    instead: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -346,35 +350,23 @@ def _unknown(
     code = schema.get("x-unknown", "unknown-key")
     hint = did_you_mean(key, known)
     if code == "unknown-metric":
+        message, intro = f"there is no metric or entry `{key}` here", "known are"
         if key in definitions["accept"]["properties"]:
             hint = f"`{key}` is known only in `accept`, where the edit has been measured"
-        _add(
-            found,
-            code,
-            (*where, key),
-            f"there is no metric or entry `{key}` here",
-            hint or f"known are {listed(known, 40)}",
-            True,
-        )
-        return
-    if not hint:
-        homes = [
-            name[6:]
-            for name, each in definitions.items()
-            if name.startswith("stage-") and key in each["properties"]
-        ]
-        if title.endswith("inside first_of") and key in definitions["stage-first_of"]["properties"]:
-            hint = f"`{key}` is a key of the first_of stage itself"
-        elif title.endswith("stage") and homes:
-            hint = f"`{key}` is a key of {', '.join(homes)}"
-    _add(
-        found,
-        code,
-        (*where, key),
-        f"{title} has no key `{key}`",
-        hint or (f"its keys are {listed(known, 40)}" if known else None),
-        True,
-    )
+    else:
+        message, intro = f"{title} has no key `{key}`", "its keys are"
+        hint = hint or _at_home(definitions, title, key)
+    hint = hint or (f"{intro} {listed(known, 40)}" if known else None)
+    found.violations.append(Violation(code, (*where, key), message, hint, True, nearest(key, known)))
+
+
+def _at_home(definitions: Schema, title: str, key: str) -> str | None:
+    """Where a key would be right."""
+    if title.endswith("inside first_of") and key in definitions["stage-first_of"]["properties"]:
+        return f"`{key}` is a key of the first_of stage itself"
+    stages = ((name, each) for name, each in definitions.items() if name.startswith("stage-"))
+    homes = [name[6:] for name, each in stages if key in each["properties"]]
+    return f"`{key}` is a key of {', '.join(homes)}" if title.endswith("stage") and homes else None
 
 
 def check_required(
