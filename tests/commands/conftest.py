@@ -26,7 +26,7 @@ stages:
     keep: {newest: {items: shown}}
     text: "[cleared]"
   - {id: never, kind: replace, at: [before_request], when: {tokens: {at_least: 900000}},
-     select: {blocks: [tool_result]}, text: "-"}
+     select: {blocks: [tool_result], age: {rounds: {at_least: 1}}}, text: "-"}
   - {id: hush, kind: guard, at: [before_request], level: info, text: "all is well",
      when: {messages: {at_least: 1}}}
 """

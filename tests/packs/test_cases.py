@@ -61,10 +61,14 @@ def test_every_draft_is_read_and_checked(corpus: Path) -> None:
         pytest.skip("the folder of drafts is not there")
     drafts = sorted(folder.glob("*.yaml"))
     assert len(drafts) >= 13
+    # What they copy from the tools they are drafts of, and what a check rightly has to say of it.
+    remarks = {
+        "codex": ["long-ladder"],
+        **dict.fromkeys(("mux", "openhands", "qwen-code"), ["user-words-lost"]),
+    }
     for path in drafts:
         report = check(path, missing_templates=True)
-        problems = [
-            each for each in report.problems if each.severity != INFO and each.code != "template-missing"
-        ]
-        assert problems == [], path.name
+        codes = [each.code for each in report.problems if each.severity != INFO]
+        told = [code for code in codes if code != "template-missing"]
+        assert told == remarks.get(path.stem, []), path.name
         assert report.pack is not None

@@ -55,6 +55,7 @@ def test_a_child_that_thrashes_is_told_of_and_not_its_parent() -> None:
         SUMMARY + "3}}}",
         MESSAGES,
         f"{OLD}, {HALF}, keep: {{newest: {{items: 5}}}}, accept: {{items: {{at_least: 10}}}}}}",
+        SUMMARY.replace("50000", "2000") + "2}}}",  # one result alone is more than that
         OLD + ", keep: {newest: {items: 3}}, accept: {items: {at_least: 10}}}",
         OLD + ", at: [tool_result], once: true, keep: {newest: {items: 0}}}",
     ],

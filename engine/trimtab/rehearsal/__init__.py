@@ -20,6 +20,8 @@ SHARE = 1 / 3
 """Of the calls after the first change: more with a change of what was sent are hostile to the cache."""
 LEAST = 8
 """Calls after the first change below which a share means nothing."""
+STEADY = 5
+"""A conversation so many times as large as what a call adds: if it were smaller, any trigger would be reached."""
 PAID = frozenset({"summarize"})
 SIZES = frozenset(
     {
@@ -61,7 +63,9 @@ def _built(context: Context) -> Pack | None:
 def _judge(context: Context, calls: Sequence[Call]) -> None:
     restless = False
     for stage in context.stages:
-        longest = _longest([stage.id in call.changed for call in calls])
+        longest = _longest(
+            [stage.id in call.changed and call.tokens >= STEADY * call.grown for call in calls]
+        )
         if longest >= IN_A_ROW and (stage.kind in PAID or _has_trigger(stage)):
             restless = True
             context.report(
@@ -76,7 +80,7 @@ def _judge(context: Context, calls: Sequence[Call]) -> None:
 
 def _judge_cache(context: Context, calls: Sequence[Call]) -> None:
     first = next((at for at, call in enumerate(calls) if call.changed), len(calls))
-    rest = calls[first:]
+    rest = [call for call in calls[first:] if _is_steady(call)]
     hits = [call for call in rest if call.changed]
     if len(rest) < LEAST or len(hits) <= SHARE * len(rest):
         return
@@ -89,6 +93,10 @@ def _judge_cache(context: Context, calls: Sequence[Call]) -> None:
         (*worst.where, "id"),
         "clear much at once: a trigger with `fit` at half of it, or accept: {items: {at_least: 10}}",
     )
+
+
+def _is_steady(call: Call) -> bool:
+    return call.tokens >= STEADY * call.grown
 
 
 def _longest(hits: Sequence[bool]) -> int:

@@ -12,7 +12,7 @@ from ..engine import Engine
 from ..facts import Facts
 from ..interpreter import StageFailed
 from ..packs.pack import Pack
-from ..receipt import StageReport
+from ..receipt import Change, StageReport
 from ..summarizers.base import refuse_compaction
 from .session import Made, rounds, tools_of
 
@@ -26,9 +26,14 @@ WORDS = 12
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One call of the model: the stages that changed what had already been sent."""
+    """One call of the model: the stages that changed what had already been sent.
+
+    ``grown`` and ``tokens``: what is new since the call before, and the whole of it, before any stage.
+    """
 
     changed: frozenset[str]
+    grown: float = 0.0
+    tokens: float = 0.0
 
 
 def play(pack: Pack, made: Made, data: Mapping[str, Any]) -> list[Call]:
@@ -39,6 +44,7 @@ def play(pack: Pack, made: Made, data: Mapping[str, Any]) -> list[Call]:
     messages: list[Message] = []
     infos: list[Info | None] = []
     calls: list[Call] = []
+    left = 0.0
     # A request is sent each time, whether or not a stage has anything to do with it.
     heard = {"before_request", *(event for stage in pack.stages for event in stage.at)}
     events = [event for event in EVENTS if event in heard]
@@ -46,6 +52,7 @@ def play(pack: Pack, made: Made, data: Mapping[str, Any]) -> list[Call]:
         messages += new
         infos += known
         changed: set[str] = set()
+        sizes: list[Change] = []
         for event in events:
             request = Request(MODEL, messages, info=tuple(infos))
             try:
@@ -55,7 +62,9 @@ def play(pack: Pack, made: Made, data: Mapping[str, Any]) -> list[Call]:
             for job in outcome.jobs:
                 job.run()
             changed.update(_changing(outcome.receipt.stages))
-        calls.append(Call(frozenset(changed)))
+            sizes.append(outcome.receipt.totals.tokens)
+        calls.append(Call(frozenset(changed), sizes[0].before - left, sizes[0].before))
+        left = sizes[-1].after
     return calls
 
 
