@@ -238,8 +238,9 @@ def findings() -> str:
         "or `sarif` (2.1.0, with the help of each code, fixes, and what comments silence as suppressed).\n\n"
         "A misspelt key counts as the one that is near, and a stage with another mistake is set aside, so that the\n"
         "rest is judged all the same. `thrash` and `cache-hostile` come from playing the pack on two made-up\n"
-        "sessions, which takes some tenths of a second: packs that ship are played only with `--rehearse`, others unless\n"
-        "`--no-rehearse`, and only if nothing had to be set aside. `unknown-tool` and `unmatched-category` need\n"
+        "sessions, which takes some tenths of a second: packs that ship are played only with `--rehearse`,\n"
+        "others unless `--no-rehearse`,\n"
+        "and only if nothing had to be set aside. `unknown-tool` and `unmatched-category` need\n"
         "`--against SESSION`.\n",
         table(("code", "meaning", "usually", "can be silenced"), rows),
         *parts,

@@ -80,8 +80,8 @@ def _judge(context: Context, calls: Sequence[Call]) -> None:
 
 def _judge_cache(context: Context, calls: Sequence[Call]) -> None:
     first = next((at for at, call in enumerate(calls) if call.changed), len(calls))
-    rest = [call for call in calls[first:] if _is_steady(call)]
-    hits = [call for call in rest if call.changed]
+    rest = calls[first:]
+    hits = [call for call in rest if call.changed and _is_steady(call)]
     if len(rest) < LEAST or len(hits) <= SHARE * len(rest):
         return
     counts = {stage.id: sum(stage.id in call.changed for call in hits) for stage in context.stages}
