@@ -62,7 +62,7 @@ def test_calls_hosts_versions_and_sentences_are_no_files(text: str) -> None:
 
 def test_the_newest_named_stands_last_and_of_one_message_what_is_named_most() -> None:
     records = mentioned(
-        [(1, ["b.py a.py"]), (2, ["b.py c.py"]), (9, ["src/c.py", "d.py b.py"])], known=["/work/d.py"]
+        [(1, ["b.py a.py"]), (2, ["b.py c.py"]), (9, ["src/c.py", "d.py b.py"])], known=["/proj/d.py"]
     )
     assert [(one["name"], one["path"], one["uses"], one["serial"]) for one in records] == [
         ("a.py", "a.py", 1, 1),

@@ -79,7 +79,7 @@ def call(number: int, name: str, given: dict[str, Any], result: str) -> list[dic
 def recorded(folder: Path, summary: str, after: list[dict[str, Any]]) -> Path:
     long = "line of a file " * 200
     lines: list[dict[str, Any]] = [{"type": "user", "message": {"role": "user", "content": "Mend the pool."}}]
-    lines += call(1, "Read", {"file_path": "/work/src/pool.py"}, long)
+    lines += call(1, "Read", {"file_path": "/proj/src/pool.py"}, long)
     lines += call(2, "Bash", {"command": "ls src"}, f"pool.py\nqueue.py\nworker.go\n{long}")
     lines.append(
         {
@@ -100,9 +100,9 @@ def recorded(folder: Path, summary: str, after: list[dict[str, Any]]) -> Path:
 
 
 AFTER = [
-    *call(3, "Edit", {"file_path": "/work/src/queue.py"}, "ok"),
+    *call(3, "Edit", {"file_path": "/proj/src/queue.py"}, "ok"),
     *call(4, "Bash", {"command": "cat src/worker.go new.txt -o=x.y <<EOF\nother.py\nEOF"}, "ok"),
-    *call(5, "Read", {"file_path": "/work/src/pool.py"}, "x"),
+    *call(5, "Read", {"file_path": "/proj/src/pool.py"}, "x"),
     *call(6, "Bash", {"command": "ls"}, "x"),
 ]
 
@@ -122,7 +122,7 @@ def test_a_summary_is_judged_by_the_whole_names_it_has(tmp_path: Path) -> None:
 
 
 def test_made_up_cuts_judge_the_ledger_alone(tmp_path: Path) -> None:
-    many = [line for n in range(3, 60) for line in call(n, "Read", {"file_path": "/work/src/queue.py"}, "x")]
+    many = [line for n in range(3, 60) for line in call(n, "Read", {"file_path": "/proj/src/queue.py"}, "x")]
     found = list(rows(recorded(tmp_path, "Short.", many), load(PACK), every=10))
     assert [row.recorded is None for row in found] == [False, True, True]
     assert all(row.ledger.named == row.ledger.needed == 1 for row in found)

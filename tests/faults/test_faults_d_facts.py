@@ -22,7 +22,7 @@ def pack(more: str) -> str:
 def session() -> list[dict[str, object]]:
     return [
         user("Find the leak. Never touch the schema."),
-        *round_of("p", "class Pool: ...\nsee also worker.go", "Read", file_path="/work/src/pool.py"),
+        *round_of("p", "class Pool: ...\nsee also worker.go", "Read", file_path="/proj/src/pool.py"),
         *rounds(10, 3000),
     ]
 
@@ -65,7 +65,7 @@ def test_d5_what_the_text_leaves_out_is_put_back_from_the_record() -> None:
     outcome, _ = written(pack(ground), session(), "Commit 4f2a9c1 mends the leak.")
     (text,) = [one["content"] for one in shown(outcome) if "mends the leak" in str(one["content"])]
     assert "(files; origin: assistant)" in text
-    assert "/work/src/pool.py" in text
+    assert "/proj/src/pool.py" in text
     assert "(mentions; origin: tool): worker.go" in text
     assert '- "Find the leak. Never touch the schema."' in text
     assert "re-read before use. Not found in the conversation: 4f2a9c1." in text

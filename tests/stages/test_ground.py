@@ -188,7 +188,7 @@ def test_a_constraint_that_the_users_words_hold_already_is_not_told_twice() -> N
 
 
 def test_a_file_counts_as_told_by_its_name() -> None:
-    s = session(user("Go."), *read("r", "/work/src/pool.py", "z " * 3000), *work())
+    s = session(user("Go."), *read("r", "/proj/src/pool.py", "z " * 3000), *work())
     assert grounded(s, "It is in `pool.py`.", {"facts": ["files"]}) == "It is in `pool.py`."
 
 
