@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 import re
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from . import exits
+from .writing import write_all
 
 if TYPE_CHECKING:
     from ..starter import Start
@@ -53,24 +55,23 @@ def command(
     from ..starter import TARGETS, starter_files
 
     place = Path(folder)
-    if place.exists() and not place.is_dir():
-        raise click.BadParameter(f"'{folder}' is no folder", param_hint="'DIR'")
+    for each in (place, *place.parents):
+        if os.path.lexists(each) and not each.is_dir():
+            raise click.BadParameter(f"'{each}' is no folder", param_hint="'DIR'")
     asks = not yes and not as_json and sys.stdin is not None and sys.stdin.isatty()
     start = _start(place, name, target, model, base, asks)
     files = starter_files(start)
-    there = [path for path in files if (place / path).exists()]
+    there = [path for path in files if os.path.lexists(place / path)]
+    kept = [] if force else [path for path in there if not path.startswith(OWN)]
+    written = [path for path in files if path not in kept]
+    _refuse_links(place, written)
     taken = [path for path in there if path.startswith(OWN)]
     if taken and not force:
         raise click.ClickException(
             f"{', '.join(taken)} {'is' if len(taken) == 1 else 'are'} there already in {folder}\n"
             "  hint: name another folder; --force writes over what is there"
         )
-    kept = [] if force else there
-    for path, text in files.items():
-        if path not in kept:
-            (place / path).parent.mkdir(parents=True, exist_ok=True)
-            (place / path).write_text(text, encoding="utf-8", newline="\n")
-    written = [path for path in files if path not in kept]
+    write_all(place, {path: files[path].encode("utf-8") for path in written})
     if as_json:
         from ..outputs.as_json import dumps
 
@@ -88,6 +89,21 @@ def command(
     if start.folder != ".":
         click.echo("CI, hooks and editor settings belong into the root of the repository: move them there")
     return exits.FINE
+
+
+def _refuse_links(place: Path, paths: Sequence[str]) -> None:
+    """Nothing is written through a link: what it leads to lies elsewhere. Raises click.ClickException."""
+    ways = (
+        place.joinpath(*parts[:end])
+        for parts in (Path(path).parts for path in paths)
+        for end in range(1, len(parts) + 1)
+    )
+    for each in ways:
+        if each.is_symlink():
+            raise click.ClickException(
+                f"{each} is a symbolic link (to {os.readlink(each)}), and nothing is written through one\n"
+                "  hint: remove the link, or name another folder"
+            )
 
 
 def _start(
