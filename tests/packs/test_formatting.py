@@ -179,6 +179,7 @@ stages:
             "\nname: |+\n  one\n\nformat: 1\n\ndescription: x\n",
             "format: 1\nname: |+\n  one\n\ndescription: x\n",
         ),
+        ("a:\n  - |+\n    one\n\n  -\n\n    - b\n", "a:\n  - |+\n    one\n\n  - - b\n"),
         ("a: |  # why\n  one", "a: |-  # why\n  one\n"),
         ("a: >+2\n    one", "a: >-2\n    one\n"),
         ("a: |\n  one  \n    \n\nb: 1\n", "a: |\n  one  \n    \n\nb: 1\n"),

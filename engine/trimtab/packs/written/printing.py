@@ -40,8 +40,7 @@ def _block(found: Collection, indent: int) -> list[str]:
     lines: list[str] = []
     before: Value | None = None
     for entry in found.entries:
-        leading = _behind(before, entry.leading)
-        before = entry.value if not entry.tail else None
+        leading = list(entry.leading)
         nested = _is_block(entry.value)
         if found.is_map:
             assert entry.key is not None
@@ -55,8 +54,10 @@ def _block(found: Collection, indent: int) -> list[str]:
             body = [f"{space}- {inner[first].lstrip()}", *inner[first + 1 :]]
         else:
             body = _leafy(f"{space}-", entry, found, indent)
-        lines += [f"{space}{line}" if line else "" for line in _without_double_blanks(leading)]
+        leading = _without_double_blanks(_behind(before, leading))
+        lines += [f"{space}{line}" if line else "" for line in leading]
         lines += body
+        before = entry.value if not entry.tail else None
     footer = _behind(before, found.footer)
     lines += [f"{space}{line}" if line else "" for line in _without_double_blanks(footer)]
     return lines
