@@ -23,12 +23,12 @@ from proofs import FAULTS, NOT_YET, ROWS, fault_tests, row_tests  # noqa: E402
 
 from trimtab.commands.group import COMMANDS, trimtab  # noqa: E402
 from trimtab.commands.kinds import common_keys, default, describe, meaning, own_keys, required  # noqa: E402
-from trimtab.commands.show import flow  # noqa: E402
 from trimtab.facts.host import MAIN_FIELDS  # noqa: E402
 from trimtab.packs.catalogue import CATALOGUE  # noqa: E402
 from trimtab.packs.load import check, known_kinds  # noqa: E402
 from trimtab.packs.names import BUILT_IN_FACTS, HOST_FACTS  # noqa: E402
 from trimtab.packs.schema import KINDS, pack_schema  # noqa: E402
+from trimtab.packs.show import flow  # noqa: E402
 from trimtab.policy.expressions import FUNCTIONS, RESERVED  # noqa: E402
 from trimtab.policy.metrics import METRICS  # noqa: E402
 from trimtab.policy.values import COMPARISONS  # noqa: E402

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING
 
 import click
 
+from ..packs.installed import NAME
 from . import exits
 from .writing import write_all
 
 if TYPE_CHECKING:
     from ..starter import Start
 
-ID = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
 OWN = ("pack.yaml", "tests/", "schemas/")
 """Files of the pack itself; the others may be there already, and then stay as they are."""
 
@@ -119,7 +119,7 @@ def _start(
         return str(click.prompt(question, default=default, err=True)).strip() if asks else default
 
     name = answer(name, "Name of the pack", _kebab(place.resolve().name))
-    if not ID.fullmatch(name) or len(name) > 64:
+    if not NAME.fullmatch(name) or len(name) > 64:
         raise click.BadParameter(
             f"'{name}' is no name: kebab-case, such as house-rules", param_hint="'--name'"
         )

@@ -97,16 +97,12 @@ def _find_pack(name: str | Path, beside: Path | None) -> Path:
         if named is not None:
             return named
         if not (beside or Path()).joinpath(name, PACK_FILE).is_file():
-            hint = near_or_all(name, [*shipped, *(each.name for each in installed_packs())], "known are")
-            raise PackError(
-                [
-                    Problem(
-                        "file",
-                        f"there is no pack `{name}`",
-                        hint=f"{hint}; a file or folder is named by its path",
-                    )
-                ]
-            )
+            survey = installed_packs()
+            names = [each.full_name if ":" in name else each.name for each in survey.packs]
+            hint = near_or_all(name, [*shipped, *names], "known are")
+            hint += "; a file or folder is named by its path"
+            # It may be one of a distribution that cannot be read.
+            raise PackError([Problem("file", f"there is no pack `{name}`", hint=hint), *survey.problems])
     path = (beside / text) if beside is not None else Path(text)
     if path.is_dir():
         path = path / PACK_FILE
@@ -165,7 +161,8 @@ class _Chain:
         return merged
 
     def base(self, name: str, pos: Position, path: Path, document: Document) -> Node | None:
-        hint = None
+        hint: str | None = None
+        more: tuple[Problem, ...] = ()
         if PurePosixPath(name).is_absolute() or Path(name).is_absolute():
             message, hint = "an absolute path", "packs are named, or given by a path relative to this file"
         else:
@@ -173,6 +170,7 @@ class _Chain:
                 target = find_pack(name, path.parent)
             except PackError as error:
                 message, hint = error.problems[0].message, error.problems[0].hint
+                more = error.problems[1:]
             else:
                 if target.resolve() not in self.open and len(self.open) < MAX_CHAIN:
                     inherited = self.read(target)
@@ -192,7 +190,7 @@ class _Chain:
                     each.parent.name if each.name == PACK_FILE else each.stem for each in circle
                 )
                 message, hint = f"`{name}` leads back to itself ({chain})", "remove one of the `extends`"
-        raise PackError([problem_at(pos, "extends", message, hint, document.line(pos.line))])
+        raise PackError([problem_at(pos, "extends", message, hint, document.line(pos.line)), *more])
 
 
 def _kind(node: Node) -> str:
