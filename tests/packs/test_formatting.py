@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from trimtab.data import data_root
-from trimtab.packs.document import parse_document
-from trimtab.packs.formatting import formatted, read_text, same
+from trimtab.packs.document import parse_document, read_text
+from trimtab.packs.formatting import formatted, same
 from trimtab.packs.problems import PackError
 from trimtab.packs.schema import KINDS, pack_schema
 from trimtab.packs.written.order import stage_keys
@@ -48,7 +48,7 @@ def test_whatever_the_strict_reader_takes_is_formatted_or_refused_in_words() -> 
     taken = 0
     for path in files:
         try:
-            text = read_text(path)
+            text = read_text(path, path.name)
             parse_document(text, "file")
         except PackError:
             continue

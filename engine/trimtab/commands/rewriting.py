@@ -10,7 +10,7 @@ from typing import Any, TypeAlias, TypeVar
 
 import click
 
-from ..packs.formatting import read_text
+from ..packs.document import MARK, read_text
 from ..packs.installed import PACK_FILE
 from ..packs.problems import PackError, Problem
 from .writing import replace_file, rights_to_replace
@@ -19,8 +19,6 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 Change: TypeAlias = Callable[[str, str], tuple[str, tuple[str, ...]]]
 """A file's text and name to its new text and remarks."""
-MARK = "\ufeff"
-"""The byte order mark some editors begin a file with: no part of the pack, and kept."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +72,7 @@ def rewrite(packs: Sequence[str], change: Change, dry: bool) -> tuple[list[Rewri
 
 def _changed(path: Path, change: Change) -> Rewritten:
     """The file with its text as it would be. Raises PackError, OSError."""
-    before = read_text(path)
+    before = read_text(path, str(path))
     mark = MARK if before.startswith(MARK) else ""
     after, remarks = change(before.removeprefix(mark), str(path))
     return Rewritten(path, before, mark + after, remarks)

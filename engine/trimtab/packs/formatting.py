@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
-from .document import LINES, MAX_BYTES, parse_document
+from .document import LINES, parse_document
 from .nodes import Document, Node
 from .problems import PackError, Problem, problem_at
 from .written.order import put_in_order
@@ -64,18 +63,6 @@ def same(one: Any, other: Any) -> bool:
     if isinstance(one, list):
         return len(one) == len(other) and all(map(same, one, other))
     return bool(one == other)
-
-
-def read_text(path: Path) -> str:
-    """The text of a pack's file, its line ends and byte order mark as they are. Raises PackError, OSError."""
-    raw = path.read_bytes()
-    if len(raw) > MAX_BYTES:
-        raise PackError([Problem("too-large", f"more than {MAX_BYTES:,} bytes", str(path))])
-    try:
-        return raw.decode("utf-8")
-    except UnicodeDecodeError:
-        hint = "save the file as UTF-8"
-        raise PackError([Problem("encoding", "not UTF-8", str(path), hint=hint)]) from None
 
 
 def _not_kept(value: Value, document: Document) -> Problem:

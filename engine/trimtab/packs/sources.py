@@ -8,6 +8,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from ..data import data_root
+from ..templating.folders import instead_of_a_file
 from .document import parse_document, read_document
 from .gate import admit
 from .installed import PACK_FILE as PACK_FILE
@@ -107,16 +108,10 @@ def _find_pack(name: str | Path, beside: Path | None) -> Path:
     if path.is_dir():
         path = path / PACK_FILE
     if not path.is_file():
-        raise PackError(
-            [
-                Problem(
-                    "file",
-                    "there is no such pack file",
-                    str(path),
-                    hint=f"name a file, or a folder that holds {PACK_FILE}",
-                )
-            ]
-        )
+        odd = instead_of_a_file(path)
+        message = "there is no such pack file" if odd is None else f"the pack file is no file but {odd}"
+        hint = f"name a file, or a folder that holds {PACK_FILE}"
+        raise PackError([Problem("file", message, str(path), hint=hint)])
     return path
 
 
