@@ -10,7 +10,7 @@ from ..facts import FactError, fact_rules
 from ..matching import Globs, PatternError, pattern
 from ..templating import TemplateProblem, Text
 from ..templating.folders import beginning
-from .context import Context
+from .context import TEMPLATE_CODES, Context
 from .names import BUILT_IN_FACTS, HOST_FACTS, REMOVED, SIZES, variables
 from .nodes import Where
 from .problems import Position, did_you_mean, listed, near_or_all
@@ -96,11 +96,8 @@ def templates_can_be_used(context: Context) -> None:
             _variables(context, text, entry.role, entry.where, known, stage.kind)
 
 
-_TEMPLATE_CODES = {"missing": "template-missing", "outside": "template-outside"}
-
-
 def _template_problem(context: Context, role: str, value: str, where: Where, error: TemplateProblem) -> None:
-    code = _TEMPLATE_CODES.get(error.code, "template-syntax")
+    code = TEMPLATE_CODES.get(error.code, "template-syntax")
     if role == "template" and code == "template-syntax":
         place = _in_file(context, error.file, error.line)
         if place is not None:

@@ -143,19 +143,22 @@ class _Chain:
         folder = path.parent / TEMPLATES
         if folder not in self.folders:
             self.folders.append(folder)
+        merged = self.done[place] = self.extended(document, path)
+        self.open.pop()
+        return merged
+
+    def extended(self, document: Document, path: Path) -> Node:
+        """The document over all it extends; ``path`` is where it lies. Raises PackError."""
         base: Node | None = None
         extends = document.root.mapping.get("extends")
         for entry in extends.items if extends else ():
-            if entry.text is None:
-                continue
-            inherited = self.base(entry.text, entry.pos, path, document)
-            if inherited is not None:
+            if entry.text is not None:
+                inherited = self.base(entry.text, entry.pos, path, document)
                 base = self.merger.merge(base, inherited) if base is not None else inherited
-        self.open.pop()
-        merged = self.done[place] = self.merger.merge(base, document.root)
-        return merged
+        return self.merger.merge(base, document.root)
 
-    def base(self, name: str, pos: Position, path: Path, document: Document) -> Node | None:
+    def base(self, name: str, pos: Position, path: Path, document: Document) -> Node:
+        """One pack that the document extends, with all that it extends itself. Raises PackError."""
         hint: str | None = None
         more: tuple[Problem, ...] = ()
         if PurePosixPath(name).is_absolute() or Path(name).is_absolute():
@@ -220,13 +223,7 @@ def resolve_text(
     chain = _Chain()
     chain.documents[name] = document
     admit(document)
-    base: Node | None = None
-    extends = document.root.mapping.get("extends")
-    for entry in extends.items if extends else ():
-        inherited = chain.base(entry.text, entry.pos, Path(name), document) if entry.text else None
-        if inherited is not None:
-            base = chain.merger.merge(base, inherited) if base is not None else inherited
-    root = chain.merger.merge(base, document.root)
+    root = chain.extended(document, Path(name))
     return finish(
         name,
         root,
