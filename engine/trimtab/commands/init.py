@@ -49,7 +49,8 @@ def command(
     GitHub, hooks for pre-commit.
 
     On a terminal, what no option says is asked. No file is overwritten without --force: a pack that is there is
-    refused, a workflow, hooks or settings that are there stay as they are.
+    refused, a workflow, hooks or settings that are there stay as they are. All files are written or none, and none
+    through a symbolic link.
     """
     from ..outputs.words import escaped
     from ..starter import TARGETS, starter_files
