@@ -42,9 +42,7 @@ class _Gap:
 
     first: str = ""  # the comment on the line where the gap begins
     spaces: str = ""  # in front of it
-    lines: list[str] = field(
-        default_factory=list
-    )  # comments on the lines below, an empty one is a blank line
+    lines: list[str] = field(default_factory=list)  # comments below it; an empty one is a blank line
     breaks: bool = False
 
 
