@@ -11,11 +11,13 @@ import pytest
 from tests.reference.support import (
     ANSWER,
     MODEL,
+    NOTE_SECTIONS,
     Message,
     Writer,
     assistant,
     call,
     claude,
+    notes,
     report,
     result,
     run,
@@ -33,25 +35,6 @@ from trimtab.effects import Question, Reply
 from trimtab.outcome import Outcome
 from trimtab.records import Note
 from trimtab.session import Session
-
-HEADINGS = (
-    "Title",
-    "Current state",
-    "Task",
-    "Files",
-    "Workflow",
-    "Errors and corrections",
-    "System",
-    "Learnings",
-    "Key results",
-    "Worklog",
-)
-
-
-def notes(body: str = "the pool leaks", sections: dict[str, str] | None = None) -> str:
-    own = sections or {}
-    return "\n".join(f"# {name}\n{own.get(name, body)}" for name in HEADINGS)
-
 
 NOTES = notes()
 WINDOW = {"*": {"window": 100_000}}
@@ -138,7 +121,7 @@ def test_r22_notes_are_written_between_turns_and_nobody_waits_for_them() -> None
     assert shown(run(session, messages)) == messages
     job.run()
     assert len(writer.asked) == 1
-    assert all(f"# {name}" in writer.asked[0].prompt for name in HEADINGS)
+    assert all(f"# {name}" in writer.asked[0].prompt for name in NOTE_SECTIONS)
 
 
 @pytest.mark.parametrize(
@@ -302,7 +285,7 @@ def test_r23_without_notes_a_model_is_asked() -> None:
 
 
 def test_r23_an_empty_template_is_no_notes() -> None:
-    engine, _ = mid("\n".join(f"# {name}\n" for name in HEADINGS), ANSWER)
+    engine, _ = mid("\n".join(f"# {name}\n" for name in NOTE_SECTIONS), ANSWER)
     session = engine.session()
     [job] = after(session, talk(30)).jobs
     job.run()
