@@ -225,7 +225,7 @@ def test_r08_countless_names_cost_little_more_than_reading_them() -> None:
     names = tuple(("m790", f"m{number % 780}") for number in range(40_000))
     start = time.perf_counter()
     run(session, messages, "manual", info=info, request=ManualRequest("snip", by="model", messages=names))
-    assert time.perf_counter() - start < 2
+    assert time.perf_counter() - start < 4
 
 
 def test_r08_a_range_with_an_unknown_end_removes_nothing() -> None:

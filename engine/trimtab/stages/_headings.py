@@ -70,7 +70,8 @@ class Headings:
 
     def next_level(self, begin: int, deepest: int = 6) -> int:
         """Where the next heading of Markdown stands that is no deeper; the end of the text if there is none."""
-        for start, depth in self._levels[bisect_left(self._levels, (begin, 0)) :]:
+        for at in range(bisect_left(self._levels, (begin, 0)), len(self._levels)):
+            start, depth = self._levels[at]
             if depth <= deepest:
                 return start
         return self._size
