@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
 from .conversation.digest import digest
-from .conversation.items import RESULT, SERVER, Item, blocks_of
+from .conversation.items import RESULT, SERVER, Item, blocks_of, kind_of
 from .conversation.request import Message, Request
 from .validity.base import Limits, leading_system
 
@@ -60,7 +60,7 @@ def joined(first: Any, more: Any) -> Any:
     old, new = edits_of(first), edits_of(more)
     if old is None or new is None or isinstance(first, Mapping) is not isinstance(more, Mapping):
         return first
-    known = {edit.get("type") for edit in old}
+    known = [edit.get("type") for edit in old]  # a list: the host's may be of any type
     added = [edit for edit in new if edit.get("type") not in known]
     if not added:
         return first
@@ -270,7 +270,7 @@ def _blocks(message: Message) -> list[Any]:
 
 def _markable(block: Any) -> bool:
     """Never thinking, nothing blank, nothing the server alone understands (FAULTS A11)."""
-    if not isinstance(block, Mapping) or block.get("type") not in MARKABLE:
+    if not isinstance(block, Mapping) or kind_of(block) not in MARKABLE:
         return False
     if block["type"] == "text":
         text = block.get("text")

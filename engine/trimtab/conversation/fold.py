@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeAlias
 
@@ -110,7 +111,7 @@ class ItemBuilder:
         """Keep what the blocks of a message of ours look like: the host is handed the message itself."""
         content = item.message["content"]
         if type(content) is list:
-            self._handed[item.serial] = (content, [block.copy() for block in content])
+            self._handed[item.serial] = (content, [copy(block) for block in content])
 
     def scribbled(self, view: View) -> list[int]:
         """Serials of messages of ours in the last view that the host has written into; they are built anew.

@@ -17,6 +17,8 @@ Use = tuple[int, int]
 
 SERIAL_DIGITS = 18
 """More digits than any serial has; a number a model makes up may be of any length."""
+MOST_LINES = 10**18
+"""More lines than any file has; a number a model makes up may be too large for a float."""
 MEDIA_ERRORS = frozenset({"media_too_large", "too_many_media", "bad_media"})
 
 
@@ -43,7 +45,7 @@ def _count(value: Any, missing: float) -> float | None:
     if isinstance(value, str) and value.strip().isdecimal():
         return float(value)
     if isinstance(value, int | float) and not isinstance(value, bool) and value >= 0:
-        return float(value)
+        return float(min(value, MOST_LINES))
     return None
 
 

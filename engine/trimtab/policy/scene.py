@@ -16,6 +16,7 @@ from ..tokens.figure import Anchor, figure
 from ..tokens.models import Model
 from .contents import texts
 from .evaluation import NeedsTool, NoValue
+from .expressions import MAX_NUMBER
 from .hiding import unsaid
 from .history import HOOK_RESULTS
 from .past import Past
@@ -197,7 +198,7 @@ class Scene:
             if isinstance(declared, Mapping) and declared.get("name") == tool:
                 value = declared.get("max_result_chars")
                 if isinstance(value, int | float) and not isinstance(value, bool) and value >= 0:
-                    return float(value)
+                    return float(min(value, MAX_NUMBER))
         return math.inf
 
     def metric(self, name: str) -> float | str | bool | None:

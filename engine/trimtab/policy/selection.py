@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from ..conversation.items import KINDS, blocks_of
+from ..conversation.items import KINDS, blocks_of, kind_of
 from ..conversation.request import ORIGINS
 from ..matching import Globs, PatternError, pattern
 from .contents import Block, as_block
@@ -200,7 +200,7 @@ def _blocks(
             for number, block in enumerate(content if type(content) is list else blocks_of(item.message)):
                 if type(block) is not dict:
                     block = as_block(block)
-                if block.get("type") not in kinds:
+                if kind_of(block) not in kinds:
                     continue
                 for part in parts:
                     if not part(index, item, number, block):
@@ -270,7 +270,7 @@ def _block_group(
 ) -> BlockCheck:
     def check(index: int, item: Any, number: int, block: Block) -> bool:
         for whole, parts, kinds in group:
-            if kinds and block.get("type") not in kinds:
+            if kinds and kind_of(block) not in kinds:
                 continue
             for one in whole:
                 if not one(index, item):
@@ -307,7 +307,7 @@ def _message_check(run: Run, selector: Selector) -> MessageCheck:
             if not one(index, item):
                 return False
         for number, block in enumerate(blocks_of(item.message)):
-            if kinds and block.get("type") not in kinds:
+            if kinds and kind_of(block) not in kinds:
                 continue
             if all(part(index, item, number, block) for part in parts):
                 return True

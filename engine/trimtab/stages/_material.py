@@ -126,7 +126,7 @@ def without(scene: Scene, material: Material, kinds: Collection[str]) -> Materia
         if kind == "tool_result":
             if "tool_result" in kinds:
                 return emptied(block)
-            return _inner(block, lambda part: None if part.get("type") in kinds else part)
+            return _inner(block, lambda part: None if kind_of(part) in kinds else part)
         return None if kind in kinds else block
 
     return each_block(scene, material, change)
@@ -214,7 +214,7 @@ def clipped(scene: Scene, material: Material, limits: Mapping[str, Limit]) -> Ma
 
 
 def _is(block: Block, kind: str) -> bool:
-    return block.get("type") == kind or (kind == "thinking" and block.get("type") in THINKING)
+    return block.get("type") == kind or (kind == "thinking" and kind_of(block) in THINKING)
 
 
 def _length(block: Block) -> int:

@@ -75,7 +75,7 @@ def _texts(value: Any) -> Iterator[str]:
     elif isinstance(value, list | tuple):
         for one in value:
             words = one if isinstance(one, str) else None
-            if isinstance(one, Mapping) and one.get("status") not in CLOSED:
+            if isinstance(one, Mapping) and str(one.get("status")) not in CLOSED:
                 words = next((one[key] for key in ("content", "text", "subject") if key in one), None)
             if isinstance(words, str):
                 yield f"[ ] {words}"

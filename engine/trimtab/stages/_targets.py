@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from ..conversation.edits import Spot
-from ..conversation.items import Item, blocks_of
+from ..conversation.items import Item, blocks_of, kind_of
 from ..conversation.view import Call, is_media
 from ..naming import names_stored, stored_name
 from ..policy.contents import as_block, bytes_in, is_empty, strings
@@ -147,7 +147,7 @@ def targets(scene: Scene, calls: bool = False) -> list[Target]:
     """Blocks of the chosen candidates; of a chosen message those with words or media, with ``calls`` all."""
     kinds, protected = REPLACEABLE if calls else OF_MESSAGES, scene.protection()
 
-    def inside(index: int, block: int, kind: object) -> bool:
+    def inside(index: int, block: int, kind: str) -> bool:
         return kind in kinds and not protected.block(index, block)
 
     return _targets(scene, scene.chosen.candidates, inside)
@@ -159,7 +159,7 @@ def staying(scene: Scene) -> list[Target]:
 
 
 def _targets(
-    scene: Scene, chosen: Iterable[Candidate], inside: Callable[[int, int, object], bool]
+    scene: Scene, chosen: Iterable[Candidate], inside: Callable[[int, int, str], bool]
 ) -> list[Target]:
     """``inside`` says of a message's blocks which are meant."""
     found: list[Target] = []
@@ -173,11 +173,11 @@ def _targets(
                 else blocks_of(item.message)[candidate.block]
             )
             data = as_block(block)
-            if data.get("type") in REPLACEABLE:
+            if kind_of(data) in REPLACEABLE:
                 found.append(Target(scene, candidate, candidate.block, data))
             continue
         for number, data in enumerate(blocks_of(item.message)):
-            if inside(candidate.index, number, data.get("type")):
+            if inside(candidate.index, number, kind_of(data)):
                 part = Candidate(candidate.index, number, item, item.chars[number], item.tokens[number])
                 found.append(Target(scene, part, number, data))
     return found

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from ..conversation.edits import Spot
+from ..conversation.items import kind_of
 from ..policy.scene import Scene
 from ..policy.selection import Candidate, candidates
 from ._targets import Target
@@ -131,7 +132,7 @@ def _with(scene: Scene, candidate: Candidate) -> tuple[tuple[int, int], ...]:
     kind = view.block(index, block).get("type")
     if kind in THINKING:
         blocks = range(len(view.items[index].chars))
-        return tuple((index, at) for at in blocks if view.block(index, at).get("type") in THINKING)
+        return tuple((index, at) for at in blocks if kind_of(view.block(index, at)) in THINKING)
     call = view.call_of(index, block) if kind in ("tool_use", "tool_result") else None
     if call is None:
         return ((index, block),)
@@ -164,7 +165,7 @@ def bare_thinking(scene: Scene, places: set[tuple[int, int]]) -> set[tuple[int, 
             for block in range(len(items[at].chars))
             if (at, block) not in places
         ]
-        while left and view.block(*left[-1]).get("type") in THINKING and not protected.block(*left[-1]):
+        while left and kind_of(view.block(*left[-1])) in THINKING and not protected.block(*left[-1]):
             found.add(left.pop())
     return found
 

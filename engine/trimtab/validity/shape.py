@@ -26,12 +26,11 @@ class Shape(PlainRule):
             if items[index].plain:
                 continue
             message = items[index].message
-            content = message.get("content")
+            content, role = message.get("content"), message.get("role")
             if type(content) is not list:
-                if type(content) is not str or message.get("role") not in ROLES:
+                if type(content) is not str or type(role) is not str or role not in ROLES:
                     found += self._slowly(index, message)
                 continue
-            role = message.get("role")
             if role == "user":
                 # This loop and the next see every block: exact types of the common kinds, all else below.
                 for block in content:

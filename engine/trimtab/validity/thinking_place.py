@@ -63,7 +63,7 @@ class ThinkingPlace(PlainRule):
 
     def _strange(self, index: int, item: Item, found: list[Violation]) -> None:
         for number, block in enumerate(blocks_of(item.message)):
-            if block.get("type") in KINDS:
+            if kind_of(block) in KINDS:
                 text = f"a thinking block stands in a message of role {item.role}"
                 found.append(Violation(self.name, index, number, text))
 
@@ -89,14 +89,14 @@ class ThinkingPlace(PlainRule):
         first, last = run_around(items, position)
         if not any(item.mask & THINK for item in items[first : last + 1]):
             return []
-        if blocks_of(items[first].message)[:1] and blocks_of(items[first].message)[0].get("type") in KINDS:
+        if blocks_of(items[first].message)[:1] and kind_of(blocks_of(items[first].message)[0]) in KINDS:
             return []
         text = "the open tool loop's last assistant turn has thinking, but does not begin with it"
         return [
             Violation(self.name, index, number, text)
             for index in range(first, last + 1)
             for number, block in enumerate(blocks_of(items[index].message))
-            if block.get("type") in KINDS
+            if kind_of(block) in KINDS
         ]
 
     def cuts(self, items: Sequence[Item]) -> bytearray:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..conversation.edits import Spot
-from ..conversation.items import THINK, Block, Item, blocks_of
+from ..conversation.items import THINK, Block, Item, blocks_of, kind_of
 from .thinking_place import KINDS
 
 
@@ -30,7 +30,7 @@ def stale_thinking(
         for item in items[first:]
         if item.mask & THINK
         for number, block in enumerate(blocks_of(item.message))
-        if block.get("type") in KINDS
+        if kind_of(block) in KINDS
     )
 
 
@@ -93,7 +93,7 @@ def _only_thinking(item: Item) -> bool:
 
 
 def _thinking(item: Item) -> list[Any]:
-    return [plain(block) for block in blocks_of(item.message) if block.get("type") in KINDS]
+    return [plain(block) for block in blocks_of(item.message) if kind_of(block) in KINDS]
 
 
 def _plain(item: Item) -> list[Any]:
@@ -103,7 +103,7 @@ def _plain(item: Item) -> list[Any]:
 def _bare(item: Item) -> list[Any]:
     blocks = blocks_of(item.message)
     if item.mask & THINK:
-        blocks = [block for block in blocks if block.get("type") not in KINDS]
+        blocks = [block for block in blocks if kind_of(block) not in KINDS]
     return [plain(block) for block in blocks]
 
 
