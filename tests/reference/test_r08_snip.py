@@ -135,6 +135,19 @@ def run_explained(session: Session, messages: list[Message], usage: Any) -> Outc
     return session.explain(Request(MODEL, messages), facts=Facts(now=1e9, caller="main", usage=usage))
 
 
+def test_r08_what_was_brought_back_by_undoing_is_not_snipped_again_and_the_reason_is_told() -> None:
+    session = claude(settings=SNIP).session()
+    messages = talk()
+    names = named(session, messages, range(8, 15))
+    commit = report(snip(session, messages, names), "snip").commit
+    assert commit is not None
+    session.undo(commit)
+    again = snip(session, messages, names)
+    assert verdict(again, "snip") != "committed"
+    said = {problem.message for problem in again.problems if problem.code == "left-alone"}
+    assert said == {"it was brought back by undoing this stage's commit"}
+
+
 def test_r08_an_unknown_id_removes_nothing() -> None:
     session = claude(settings=SNIP).session()
     messages = talk()

@@ -90,6 +90,8 @@ class Protection:
             return "it is the newest message of the user"
         if self._open_from is not None and index >= self._open_from:
             return "its calls have not been answered yet"
+        if self.undone(index):
+            return "it was brought back by undoing this stage's commit"
         return "it was brought back by hand"
 
     def block(self, index: int, block: int) -> bool:
