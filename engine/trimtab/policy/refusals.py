@@ -56,12 +56,17 @@ BUILT_IN: Sequence[tuple[str, Globs]] = (
 
 CLASSES = ("prompt_too_long", "request_too_large", "media_too_large", "too_many_media", "bad_media")
 
-_ABOVE = re.compile(r"(\d[\d,]*)\s*tokens?\s*>\s*(\d[\d,]*)")
-_SUM = re.compile(r"(\d[\d,]*)\s*\+\s*(\d[\d,]*)\s*>\s*(\d[\d,]*)")
+LOOKED_AT = 20_000
+"""Characters of an error that are looked at. The API's own have a few hundred; a proxy may answer with anything."""
+
+_COUNT = r"(?<![\d,])(\d[\d,]{0,15})"
+"""No more digits than any count of tokens has, from the first one on."""
+_ABOVE = re.compile(rf"{_COUNT}\s?tokens?\s?>\s?{_COUNT}")
+_SUM = re.compile(rf"{_COUNT}\s?\+\s?{_COUNT}\s?>\s?{_COUNT}")
 _ROOM = re.compile(
-    r"(?:context (?:size|length|window)|maximum)[^0-9]{0,20}(\d[\d,]*)\s*tokens?", re.IGNORECASE
+    rf"(?:context (?:size|length|window)|maximum)[^0-9]{{0,20}}{_COUNT}\s?tokens?", re.IGNORECASE
 )
-_PATH = re.compile(r"messages\.(\d+)\.content\.(\d+)(?:\.content\.(\d+))?")
+_PATH = re.compile(r"messages\.(\d{1,9})\.content\.(\d{1,9})(?![\d])")
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,10 +90,11 @@ def classify(error: ApiError | str | None, own: Mapping[str, Globs]) -> Refusal 
         error = ApiError(error)
     if error.message in CLASSES or error.message == RETRY_LATER:
         return Refusal(error.message)
-    text = " ".join(part for part in (error.type, error.message) if part)
+    text = " ".join(part for part in (error.type, error.message[:LOOKED_AT]) if part)
     lower = text.lower()
     kind = next(
-        (name for name, globs in own.items() if globs.match(error.message) or globs.match(text)), None
+        (name for name, globs in own.items() if globs.match(error.message[:LOOKED_AT]) or globs.match(text)),
+        None,
     )
     if kind is None and error.status == 429:
         kind = RETRY_LATER
