@@ -48,7 +48,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("tokens",),
     ("formats",),
     ("conversation",),
-    ("data", "version"),
+    ("data", "version", "writing"),
 )
 """From top to bottom; a module may import its own line and those below. ``trimtab`` itself stands apart."""
 

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shutil
+from collections.abc import Mapping
 from pathlib import Path
 
 import jsonschema
 import pytest
 from tests.testing.support import PACK, case, planned, run, written
 
-from trimtab.packs.problems import CODES
+from trimtab.packs.problems import CODES, Problem
 from trimtab.packs.shapes import check_shape
 from trimtab.testing.expecting import READERS
 from trimtab.testing.reading import cases_schema
@@ -118,6 +120,52 @@ def test_an_included_file_is_run_on_this_pack_with_the_values_of_this_file(tmp_p
     found = plan([str(tests)])
     assert [one.steps[0].expects[0].value.bounds for one in found.files[0].cases] == [(("equals", 160000),)]
     assert found.files[0].cases[0].document.path.endswith("base/tests/cases.yaml")
+
+
+def included(folder: Path, files: Mapping[str, str]) -> list[Problem]:
+    """What is wrong with tests that include the first of these files, beside the pack."""
+    tests = written(folder, f"include: [../{next(iter(files))}]\n")
+    for name, text in files.items():
+        (folder / name).write_text(text, encoding="utf-8")
+    return plan([str(tests)]).every_problem
+
+
+@pytest.mark.parametrize(
+    "files",
+    [
+        {f"{at}.yaml": f"include: [{at + 1}.yaml]\n" for at in range(1200)},
+        {f"{at}.yaml": f"include: [{at + 1}.yaml, {at + 1}.yaml]\n" for at in range(30)},
+        {f"{at}.yaml": f"include: [{', '.join([f'{at + 1}.yaml'] * 200)}]\n" for at in range(3)}
+        | {"3.yaml": "cases: []\n"},
+    ],
+    ids=["a chain", "twice as many each time", "very many of one"],
+)
+def test_files_that_include_very_many_are_one_problem_and_soon(
+    tmp_path: Path, files: Mapping[str, str]
+) -> None:
+    found = included(tmp_path, files)
+    assert [each.code for each in found if each.code != "value"] == ["too-large"]
+    assert len(found) <= 2
+
+
+def test_a_pipe_and_a_name_with_a_zero_in_it_are_no_files_to_include(tmp_path: Path) -> None:
+    for name in ("pipe.yaml", "a\\0b"):
+        tests = written(tmp_path, f'include: ["{name}"]\n')
+        if name == "pipe.yaml":
+            os.mkfifo(tests.parent / name)
+        assert [each.code for each in plan([str(tests)]).every_problem] == ["file"]
+
+
+ONE_CASE = "cases: [{name: one, given: {rounds: {count: 1}}, expect: {messages: {at_least: 1}}}]\n"
+
+
+@pytest.mark.parametrize("what", ["a pipe", "a folder", "a link that leads to no file"])
+def test_what_is_no_file_among_the_tests_is_a_problem_in_words(tmp_path: Path, what: str) -> None:
+    place = written(tmp_path, ONE_CASE).with_name("odd.yaml")
+    {"a pipe": os.mkfifo, "a folder": os.mkdir}.get(what, lambda path: path.symlink_to("nowhere"))(place)
+    found = plan([str(tmp_path)])
+    assert [each.message for each in found.every_problem] == [f"cannot be read: it is {what}"]
+    assert [case.name for one in found.files for case in one.cases] == ["one"]
 
 
 def test_settings_of_a_file_lie_under_those_of_a_case(tmp_path: Path) -> None:

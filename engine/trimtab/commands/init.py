@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 import click
 
 from ..packs.installed import NAME
+from ..writing import link_on_the_way, write_all
 from . import exits
-from .writing import write_all
 
 if TYPE_CHECKING:
     from ..starter import Start
@@ -94,17 +94,12 @@ def command(
 
 def _refuse_links(place: Path, paths: Sequence[str]) -> None:
     """Nothing is written through a link: what it leads to lies elsewhere. Raises click.ClickException."""
-    ways = (
-        place.joinpath(*parts[:end])
-        for parts in (Path(path).parts for path in paths)
-        for end in range(1, len(parts) + 1)
-    )
-    for each in ways:
-        if each.is_symlink():
-            raise click.ClickException(
-                f"{each} is a symbolic link (to {os.readlink(each)}), and nothing is written through one\n"
-                "  hint: remove the link, or name another folder"
-            )
+    link = link_on_the_way(place, paths)
+    if link is not None:
+        raise click.ClickException(
+            f"{link} is a symbolic link (to {os.readlink(link)}), and nothing is written through one\n"
+            "  hint: remove the link, or name another folder"
+        )
 
 
 def _start(

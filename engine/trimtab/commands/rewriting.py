@@ -13,7 +13,7 @@ import click
 from ..packs.document import MARK, read_text
 from ..packs.installed import PACK_FILE
 from ..packs.problems import PackError, Problem
-from .writing import replace_file, rights_to_replace
+from ..writing import replace_file, rights_to_replace
 
 F = TypeVar("F", bound=Callable[..., Any])
 

@@ -11,8 +11,8 @@ from typing import Any
 
 import click
 
+from ..writing import replace_file
 from .subject import Wish
-from .writing import replace_file
 
 
 def check_target(wish: Wish, out: str | None) -> None:

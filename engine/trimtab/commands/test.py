@@ -73,9 +73,7 @@ def once(wish: Wish) -> tuple[int, Mapping[Path, int]]:
     with progress(sum(len(one.cases) for one in found.files)) as step:
         result = run_plan(found, chosen_by(wish.texts), Snapshots(wish.update), step)
     if wish.update and not result.problems:
-        for path in result.stale:
-            path.unlink()
-        result.stale = []
+        result.stale = [path for path in result.stale if not _removed(path)]
     if wish.junit is not None:
         from ..outputs.junit import junit
 
@@ -111,6 +109,15 @@ def _code(result: Any, wish: Wish) -> int:
     if wish.min_coverage is not None and lowest(result.coverage) < wish.min_coverage:
         return exits.PROBLEMS
     return exits.FINE
+
+
+def _removed(path: Path) -> bool:
+    """Whether a snapshot nobody asks for could be removed; one that could not is told of as stale."""
+    try:
+        path.unlink()
+    except OSError:
+        return False
+    return True
 
 
 def times(files: set[Path]) -> dict[Path, int]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from copy import copy
 from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeAlias
 
@@ -109,9 +108,9 @@ class ItemBuilder:
 
     def _remember(self, item: Item) -> None:
         """Keep what the blocks of a message of ours look like: the host is handed the message itself."""
-        content = item.message["content"]
-        if type(content) is list:
-            self._handed[item.serial] = (content, [copy(block) for block in content])
+        if type(content := item.message["content"]) is list:
+            copies = [block.copy() if type(block) is dict else block for block in content]
+            self._handed[item.serial] = (content, copies)
 
     def scribbled(self, view: View) -> list[int]:
         """Serials of messages of ours in the last view that the host has written into; they are built anew.

@@ -13,6 +13,7 @@ from typing import Any, NoReturn
 
 import yaml
 
+from ..templating.folders import instead_of_a_file
 from .mending import in_quotes, without_tabs
 from .nodes import Allow, Document, Node, Scalar
 from .problems import Edit, PackError, Position, Problem, problem_at
@@ -43,6 +44,10 @@ def read_document(path: Path, name: str | None = None) -> Document:
 
 def read_text(path: Path, shown: str) -> str:
     """The text of a file, its line ends and byte order mark as they are. Raises PackError."""
+    odd = instead_of_a_file(path)
+    if odd is not None:
+        # A pipe would be waited for, a device may have no end.
+        raise PackError([Problem("file", f"cannot be read: it is {odd}", shown, hint="name a file")])
     try:
         with path.open("rb") as file:
             raw = file.read(MAX_BYTES + 1)
@@ -50,7 +55,11 @@ def read_text(path: Path, shown: str) -> str:
         raise PackError([Problem("file", f"cannot be read: {error.strerror or error}", shown)]) from None
     if len(raw) > MAX_BYTES:
         raise PackError(
-            [Problem("too-large", f"more than {MAX_BYTES:,} bytes", shown, hint="split it with `extends`")]
+            [
+                Problem(
+                    "too-large", f"more than {MAX_BYTES:,} bytes", shown, hint="split it into several files"
+                )
+            ]
         )
     try:
         return raw.decode("utf-8")
@@ -237,9 +246,8 @@ class _Reader:
                 )
             )
         if root is None:
-            self.fail(
-                "yaml", "the file is empty", Position(self.name, 1, 1), "a pack begins with `format: 1`"
-            )
+            hint = "a pack begins with `format: 1`, a file of tests with `cases:`"
+            self.fail("yaml", "the file is empty", Position(self.name, 1, 1), hint)
         return root
 
     def close(self, stack: list[_Open]) -> Node | None:

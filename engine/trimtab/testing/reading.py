@@ -25,6 +25,10 @@ from .hosting import Host
 from .model import Case, Step
 from .values import Values
 
+MOST_FILES = 200
+"""Files a test file may be made of, each counted as often as it is included; more is a slip, or no honest file."""
+MOST_DEEP = 20
+"""Files that may lie between a test file and one it includes."""
 LONGEST = 40
 """Characters of a value that the name of a case may show."""
 
@@ -39,13 +43,21 @@ def cases_schema() -> Mapping[str, Any]:
 
 @dataclass(slots=True)
 class CaseFile:
-    """A test file for one pack: its cases, and what is wrong with it. ``documents``: all files it was read from."""
+    """A test file for one pack: its cases, and what is wrong with it.
+
+    ``documents`` are all files it was read from, ``tried`` counts each as often as it was included.
+    """
 
     path: Path
     pack: Pack
     cases: list[Case] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)
     documents: list[Document] = field(default_factory=list)
+    tried: int = 0
+
+    def wrong(self, error: PackError) -> None:
+        """Keep what is wrong; a file that is included twice has its mistakes once."""
+        self.problems += [each for each in error.problems if each not in self.problems]
 
 
 def read_tests(path: Path) -> Document:
@@ -71,10 +83,11 @@ def case_file(path: Path, pack: Pack) -> CaseFile:
 
 def _collect(path: Path, given: Mapping[str, Scalar], into: CaseFile, trail: tuple[Path, ...]) -> None:
     """The cases of a file and of those it includes; ``given`` are values of the files that include it."""
+    into.tried += 1
     try:
         document = read_tests(path)
     except PackError as error:
-        into.problems += error.problems
+        into.wrong(error)
         return
     into.documents.append(document)
     fields = document.root.mapping
@@ -82,18 +95,21 @@ def _collect(path: Path, given: Mapping[str, Scalar], into: CaseFile, trail: tup
         named = fields["values"].mapping if "values" in fields else {}
         own = {name: _value(Values(document), node) for name, node in named.items()}
     except PackError as error:
-        into.problems += error.problems
+        into.wrong(error)
         return
     known = {**own, **given}
     for node in fields["include"].items if "include" in fields else ():
         other = Path(os.path.normpath(path.parent / str(node.value)))
-        if other.resolve() in (path.resolve(), *trail):
-            into.problems.append(_problem(document, node, "extends", f"`{node.value}` leads back to itself"))
-        elif not other.is_file():
+        if not other.is_file():
             message = f"there is no test file `{node.value}`"
             into.problems.append(
                 _problem(document, node, "file", message, "a path relative to this file is needed")
             )
+        elif other.resolve() in (path.resolve(), *trail):
+            into.problems.append(_problem(document, node, "extends", f"`{node.value}` leads back to itself"))
+        elif len(trail) >= MOST_DEEP or into.tried >= MOST_FILES:
+            _too_many(document, node, into)
+            return
         else:
             _collect(other, known, into, (*trail, path.resolve()))
     for node in fields["cases"].items if "cases" in fields else ():
@@ -104,7 +120,15 @@ def _collect(path: Path, given: Mapping[str, Scalar], into: CaseFile, trail: tup
                 case = _case(document, path.parent, whole, into)
                 into.cases.append(replace(case, row=_telling(row, values, case.name)))
             except PackError as error:
-                into.problems += [each for each in error.problems if each not in into.problems]
+                into.wrong(error)
+
+
+def _too_many(document: Document, node: Node, into: CaseFile) -> None:
+    """Told once: each of the files on the way here has more to include."""
+    message = f"`{node.value}` is one file too many: {MOST_FILES} may be included, {MOST_DEEP} deep"
+    if not any(each.code == "too-large" for each in into.problems):
+        hint = "name several files after `trimtab test`"
+        into.problems.append(_problem(document, node, "too-large", message, hint))
 
 
 def _value(values: Values, node: Node) -> Scalar:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import difflib
+import errno
 import hashlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from ..receipt import StageReport
+from ..writing import link_on_the_way, write_all
 from .looking import content_text, message_text
 from .model import Case
 from .playing import Played
@@ -43,22 +45,43 @@ class Snapshots:
         path = path_of(case, name)
         again = path in self.used
         self.used.add(path)
-        known = path.read_text(encoding="utf-8") if path.is_file() else None
-        if known == text:
-            return None
-        if self.update and not again:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(text, encoding="utf-8")
-            self.wrote.append(path)
-            return None
+        data = text.encode("utf-8", "backslashreplace")
+        try:
+            # A checkout may have changed the line ends.
+            known = path.read_bytes().replace(b"\r\n", b"\n") if path.is_file() else None
+            if known == data:
+                return None
+            if self.update and not again:
+                write_snapshot(path, data)
+                self.wrote.append(path)
+                return None
+        except OSError as error:
+            return Differs("a snapshot", f"{path}: {error.strerror or error}")
         if known is None:
             return Differs("a snapshot", f"there is none yet: {path}; write it with --update")
         lines = list(
-            difflib.unified_diff(known.splitlines(), text.splitlines(), "expected", "found", lineterm="", n=2)
+            difflib.unified_diff(
+                known.decode("utf-8", "backslashreplace").splitlines(),
+                data.decode("utf-8").splitlines(),
+                "expected",
+                "found",
+                lineterm="",
+                n=2,
+            )
         )
         more = [f"… and {len(lines) - LINES} more lines"] if len(lines) > LINES else []
         which = "two expectations share it" if again else "accept it with --update"
         return Differs(f"what {path} holds", f"another view; {which}", (*lines[:LINES], *more))
+
+
+def write_snapshot(path: Path, data: bytes) -> None:
+    """Whole or not at all, and never through a link below the folder of the tests. Raises OSError."""
+    tests = path.parents[2]
+    name = path.relative_to(tests).as_posix()
+    link = link_on_the_way(tests, [name])
+    if link is not None:
+        raise OSError(errno.ELOOP, "nothing is written through a symbolic link; remove it", str(link))
+    write_all(tests, {name: data})
 
 
 def stale(tests: Path, cases: Iterable[Case]) -> list[Path]:
@@ -71,6 +94,8 @@ def stale(tests: Path, cases: Iterable[Case]) -> list[Path]:
         if one.kind == "snapshot"
     }
     folder = tests.parent / FOLDER / tests.stem
+    if link_on_the_way(tests.parent, [f"{FOLDER}/{tests.stem}"]) is not None:
+        return []  # they lie elsewhere, and may be another's
     return sorted(path for path in folder.glob(f"*{SUFFIX}") if path not in named)
 
 

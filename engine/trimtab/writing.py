@@ -7,7 +7,7 @@ import errno
 import os
 import stat
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -34,8 +34,9 @@ def write_all(root: Path, files: Mapping[str, bytes]) -> None:
     spares: list[Path] = []
     with ExitStack() as undo:
         for folder in _missing(root, files):
-            folder.mkdir()
-            undo.callback(_quietly_removed, folder)
+            with contextlib.suppress(FileExistsError):  # somebody else has just made it, and will use it
+                folder.mkdir()
+                undo.callback(_quietly_removed, folder)
         ready: list[tuple[Path, Path]] = []
         for name, data in files.items():
             target = root / name
@@ -53,6 +54,19 @@ def write_all(root: Path, files: Mapping[str, bytes]) -> None:
         undo.pop_all()
     for spare in spares:
         spare.unlink()
+
+
+def link_on_the_way(root: Path, names: Iterable[str]) -> Path | None:
+    """The first symbolic link below ``root`` on the way to one of these files, or one of them; None: there is none.
+
+    What it leads to may lie elsewhere: nothing should be written or removed through it.
+    """
+    ways = (
+        root.joinpath(*parts[:end])
+        for parts in (Path(name).parts for name in names)
+        for end in range(1, len(parts) + 1)
+    )
+    return next((way for way in ways if way.is_symlink()), None)
 
 
 def rights_to_replace(path: Path) -> int:

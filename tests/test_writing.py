@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from trimtab.commands.writing import replace_file, write_all
+from trimtab.writing import replace_file, write_all
 
 NEW = {"one.txt": b"new one", "deep/er/two.txt": b"new two", "deep/three.txt": b"new three"}
 
