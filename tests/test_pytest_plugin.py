@@ -66,6 +66,16 @@ def test_a_broken_pack_is_an_error_of_collection(tmp_path: Path) -> None:
     assert "[missing-key]" in result.stdout
 
 
+def test_the_pack_of_another_tool_is_left_alone_and_a_broken_one_of_ours_is_not(tmp_path: Path) -> None:
+    for name, pack in (("theirs", "ref: chat\nname: chat\nactions: []\n"), ("ours", "stages: [}\nname: x\n")):
+        (tmp_path / name).mkdir()
+        written(tmp_path / name, GOOD, pack)
+    result = pytest_in(tmp_path)
+    assert "1 error" in result.stdout
+    assert "ERROR ours/tests/cases.yaml" in result.stdout
+    assert "theirs" not in result.stdout
+
+
 def test_a_pytest_without_tests_of_packs_loads_nothing_of_the_engine(tmp_path: Path) -> None:
     (tmp_path / "test_it.py").write_text(
         "import sys\n\ndef test_it():\n    assert 'trimtab.testing' not in sys.modules\n",

@@ -1,11 +1,13 @@
 """The pytest plugin: ``tests/*.yaml`` beside a ``pack.yaml`` are test files, each of their cases is a test.
 
 Installed with the package (entry point ``pytest11``), so it is loaded by every pytest in the same environment: nothing
-of the engine is imported before there is a test file of a pack. It leaves every other YAML file alone.
+of the engine is imported before there is a test file of a pack. It leaves every other YAML file alone, also beside a
+``pack.yaml`` of another tool.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,6 +21,10 @@ if TYPE_CHECKING:
     from .testing.suite import Ran
 
 FOLDER, BESIDE = "tests", "pack.yaml"
+LOOKED_AT = 1_000_000
+"""Bytes of a ``pack.yaml`` that are looked at; a pack is no longer."""
+_OURS = re.compile(rb"""^[\s{\xef\xbb\xbf]*["']?(?:format|stages|extends)["']?\s*:""", re.MULTILINE)
+"""A line that only a pack of ours begins with, broken or not."""
 
 _SNAPSHOTS: pytest.StashKey[Snapshots] = pytest.StashKey()
 _PACKS: pytest.StashKey[dict[Path, Pack]] = pytest.StashKey()
@@ -35,10 +41,21 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> CaseFileCollector | None:
     """A collector for the test files of a pack."""
     is_test = file_path.suffix == ".yaml" and file_path.parent.name == FOLDER
-    if is_test and (file_path.parent.parent / BESIDE).is_file():
+    if is_test and _is_ours(file_path.parent.parent / BESIDE):
         collector: CaseFileCollector = CaseFileCollector.from_parent(parent, path=file_path)
         return collector
     return None
+
+
+def _is_ours(pack: Path) -> bool:
+    """Whether this is a pack; one that nobody may read is, so that it is told of."""
+    try:
+        if not pack.is_file():
+            return False
+        with pack.open("rb") as file:
+            return _OURS.search(file.read(LOOKED_AT)) is not None
+    except OSError:
+        return True
 
 
 class CaseFileCollector(pytest.File):
