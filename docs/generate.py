@@ -23,16 +23,18 @@ from proofs import FAULTS, NOT_YET, ROWS, fault_tests, row_tests  # noqa: E402
 
 from trimtab.commands.group import COMMANDS, trimtab  # noqa: E402
 from trimtab.commands.kinds import common_keys, default, describe, meaning, own_keys, required  # noqa: E402
-from trimtab.commands.show import flow  # noqa: E402
 from trimtab.facts.host import MAIN_FIELDS  # noqa: E402
 from trimtab.packs.catalogue import CATALOGUE  # noqa: E402
 from trimtab.packs.load import check, known_kinds  # noqa: E402
 from trimtab.packs.names import BUILT_IN_FACTS, HOST_FACTS  # noqa: E402
 from trimtab.packs.schema import KINDS, pack_schema  # noqa: E402
+from trimtab.packs.show import flow  # noqa: E402
 from trimtab.policy.expressions import FUNCTIONS, RESERVED  # noqa: E402
 from trimtab.policy.metrics import METRICS  # noqa: E402
 from trimtab.policy.values import COMPARISONS  # noqa: E402
 from trimtab.rehearsal import rehearsed  # noqa: E402
+from trimtab.stages._expects import MOST_TOKENS, SCRATCH_CHARS, TOKEN_CHARS  # noqa: E402
+from trimtab.stages._source import LOOKED_UP  # noqa: E402
 from trimtab.testing.reading import cases_schema  # noqa: E402
 
 FORMS = {"number": "comparisons", "text": "a list of globs", "boolean": "`true` or `false`"}
@@ -171,6 +173,9 @@ def gates() -> str:
         "## expects: the text\n",
         f"{definitions['expects']['description']}\n\nNever taken, whatever the pack says: a text that is blank, cut\n"
         "off, a tool call, a refusal, or not smaller than what it replaces.\n",
+        f"An answer of more than {TOKEN_CHARS} characters for each token it may have, of which {MOST_TOKENS:,} count\n"
+        f"at most, and {SCRATCH_CHARS:,} more for its scratch parts is `larger` before it is read. Of the paths,\n"
+        f"quotes and exact values of a text the first {LOOKED_UP:,} of each are held against the source.\n",
         keys_with_examples(definitions["expects"]),
         "## review and ground: before it is taken\n",
         f"`review`: {definitions['review']['description']}\n",

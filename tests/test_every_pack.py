@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import copy
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 from tests.faults.support import answer, bodies
 from tests.session.packs import SHIPPED, TINY
@@ -41,19 +42,25 @@ MODELS = ("claude-sonnet-4-5", "claude-opus-4-6", "claude-opus-5-5", "some-unkno
 UNMENDABLE = {1: "invalid-shape", 19: "invalid-system_place"}
 """Rules of the API that no repair can satisfy, with the problem that says so."""
 
+ROOMY = {"window": 3000.0, "max_output": 100.0}
+"""A window in which the request for a summary has room, beside conversations that are due for one."""
+EARLY = {"percent": 20.0}
+"""Of the shipped pack: the trigger of its summary lies among what is drawn."""
+
 TURNS = st.one_of(conversations(max_turns=4), with_loose_ends(max_turns=4), broken(max_turns=3))
 RUNS = st.lists(st.sampled_from(EVENTS), min_size=1, max_size=3)
 
 
 @cache
-def engine(pack: str, writes: bool) -> Engine:
-    """The pack over a tiny window; a template that is not written yet is stood in for."""
+def engine(pack: str, writes: bool, roomy: bool) -> Engine:
+    """The pack over a tiny window, or a ``roomy`` one; a template that is not written yet is stood in for."""
     report = check(pack if pack in SHIPPED else Path(pack), missing_templates=True)
     if report.pack is None:
         raise PackError(report.problems)
-    summarizer = CannedSummarizer([answer()] * 100_000) if writes else None
+    summarizer = CannedSummarizer([answer("it leaks")] * 100_000) if writes else None
     found: Pack = report.pack
-    return Engine(found, models=TINY, summarizer=summarizer)
+    early = {name: value for name, value in EARLY.items() if name in found.settings}
+    return Engine(found, models={"*": {**ROOMY, **early}} if roomy else TINY, summarizer=summarizer)
 
 
 def facts(event: str, step: int) -> Facts:
@@ -67,11 +74,30 @@ def facts(event: str, step: int) -> Facts:
     )
 
 
-def play(pack: str, messages: list[dict[str, Any]], events: list[str], model: str, writes: bool) -> list[str]:
-    """The conversation in ever longer pieces, one event each, then once more before a request; all requests checked."""
-    session: Session = engine(pack, writes).session()
+@dataclass(frozen=True)
+class Drawn:
+    """A conversation and how it is played: the events of its pieces, whether there is a writer, and room for it."""
+
+    messages: list[dict[str, Any]]
+    events: list[str]
+    model: str
+    writes: bool
+    roomy: bool
+
+
+DRAWN = st.builds(Drawn, TURNS, RUNS, st.sampled_from(MODELS), st.booleans(), st.booleans())
+
+
+def play(pack: str, drawn: Drawn) -> tuple[list[str], bool]:
+    """The conversation in ever longer pieces, one event each, then once more before a request; all requests checked.
+
+    What was sent, and whether a summary by a model was put in.
+    """
+    messages, events, model = copy.deepcopy(drawn.messages), drawn.events, drawn.model
+    session: Session = engine(pack, drawn.writes, drawn.roomy).session()
     known = lookup(model)
     sent: list[str] = []
+    summed_up = False
     size = 0
     progress = False
     for step, event in enumerate([*events, "before_request", "before_request"]):
@@ -97,27 +123,32 @@ def play(pack: str, messages: list[dict[str, Any]], events: list[str], model: st
             left = [one for one in bad if UNMENDABLE.get(one.rule) not in told]
             assert not left, (pack, event, left)
         sent.append(bodies(outcome))
+        reports = [one for top in outcome.receipt.stages for one in (top, *top.children)]
+        summed_up |= any(one.verdict == "committed" and one.calls for one in reports)
         totals = outcome.receipt.totals
         progress = totals.tokens.after < totals.tokens.before
     assert sent[-1] == sent[-2] or progress, "the second run neither rests nor progresses"
-    return sent
-
-
-def check_pack(
-    pack: str, messages: list[dict[str, Any]], events: list[str], model: str, writes: bool
-) -> None:
-    assert play(pack, messages, events, model, writes) == play(
-        pack, copy.deepcopy(messages), events, model, writes
-    )
+    return sent, summed_up
 
 
 @pytest.mark.parametrize("pack", SHIPPED)
-@given(TURNS, RUNS, st.sampled_from(MODELS), st.booleans())
+@given(DRAWN)
 @settings(max_examples=60)
-def test_a_shipped_pack_leaves_every_conversation_valid(
-    pack: str, messages: list[dict[str, Any]], events: list[str], model: str, writes: bool
-) -> None:
-    check_pack(pack, messages, events, model, writes)
+def test_a_shipped_pack_leaves_every_conversation_valid(pack: str, drawn: Drawn) -> None:
+    assert play(pack, drawn) == play(pack, drawn)
+
+
+def test_summaries_of_a_model_are_among_what_is_drawn() -> None:
+    found = 0
+
+    @given(DRAWN)
+    @settings(max_examples=60, database=None, derandomize=True, phases=[Phase.generate])
+    def every(drawn: Drawn) -> None:
+        nonlocal found
+        found += play("claude-code", drawn)[1]
+
+    every()
+    assert found >= 3
 
 
 @pytest.mark.corpus
@@ -127,9 +158,9 @@ def test_a_pack_on_paper_leaves_every_conversation_valid(corpus: Path, name: str
     if not draft.is_file():
         pytest.skip("the packs on paper are not here")
 
-    @given(TURNS, RUNS, st.sampled_from(MODELS), st.booleans())
+    @given(DRAWN)
     @settings(max_examples=15)
-    def every(messages: list[dict[str, Any]], events: list[str], model: str, writes: bool) -> None:
-        check_pack(str(draft), messages, events, model, writes)
+    def every(drawn: Drawn) -> None:
+        assert play(str(draft), drawn) == play(str(draft), drawn)
 
     every()

@@ -41,6 +41,8 @@ SCHEMA: dict[str, Any] = {
 }
 """What a call may name."""
 
+TOLD, TOLD_CHARS = 20, 80
+"""Reasons that one answer lists at most, and characters of what was named that each of them repeats."""
 _TAG = re.compile(r"\[?\s*(?:id:)?\s*(.*?)\s*\]?", re.DOTALL)
 
 
@@ -59,14 +61,17 @@ class Asked:
     def result(self, outcome: Outcome) -> dict[str, Any]:
         """The ``tool_result`` block that tells the model what was removed, and why the rest was not.
 
-        It is an error where nothing was removed.
+        It is an error where nothing was removed. Of more than ``TOLD`` reasons the others are counted.
         """
         report = outcome.receipt.stage(self.stage)
         done = report is not None and report.verdict == "committed"
-        left = [f"{one.where}: {one.message}" for one in outcome.problems if one.code == LEFT]
+        left = [f"{one.where:.{TOLD_CHARS}}: {one.message}" for one in outcome.problems if one.code == LEFT]
         lines = [_removed(report) if report is not None and done else _nothing(report, bool(left), self)]
-        if left or self.problems:
-            lines += ["Not removed:" if done else "", *(f"- {one}" for one in (*left, *self.problems))]
+        reasons = [*left, *self.problems]
+        if reasons:
+            lines += ["Not removed:" if done else "", *(f"- {one}" for one in reasons[:TOLD])]
+        if len(reasons) > TOLD:
+            lines.append(f"- and {len(reasons) - TOLD:,} more")
         text = "\n".join(line for line in lines if line)
         block = {"type": "tool_result", "tool_use_id": self.id, "content": text}
         return block if done else {**block, "is_error": True}
@@ -139,18 +144,20 @@ def _read(given: Any) -> tuple[tuple[Named, ...], tuple[str, ...]]:
     for one in _listed(given.get("messages")):
         name = _name(one)
         if name is None:
-            problems.append(f"{one!r:.80} in `messages` is no id")
+            problems.append(f"{one!r:.{TOLD_CHARS}} in `messages` is no id")
         else:
             found.append(name)
     for one in _listed(given.get("ranges")):
         ends = [_name(one.get(key)) for key in ("from", "to")] if isinstance(one, Mapping) else [None]
         start, stop = ends[0], ends[-1]
         if start is None or stop is None:
-            problems.append(f"{one!r:.80} in `ranges` does not say `from` which id `to` which")
+            problems.append(f"{one!r:.{TOLD_CHARS}} in `ranges` does not say `from` which id `to` which")
         else:
             found.append((start, stop))
     problems += [
-        f"the input has no `{key}`" for key in sorted(map(str, given)) if key not in SCHEMA["properties"]
+        f"the input has no `{key:.{TOLD_CHARS}}`"
+        for key in sorted(map(str, given))
+        if key not in SCHEMA["properties"]
     ]
     return tuple(found), tuple(problems)
 

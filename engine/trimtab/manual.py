@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from .facts.host import Name
-from .policy.relations import place_of, serial_of
+from .policy.relations import places, serial_of
 from .policy.scene import Scene
 from .policy.stage import Stage
 from .receipt import Trouble
@@ -40,9 +40,10 @@ def left_alone(run: Run, before: Scene, stages: Mapping[str, Stage]) -> list[Tro
     after, view = run.standing.view, before.view
     protection = replace(before, stage=stage).protection()
     names = [name for one in request.messages for name in (one if isinstance(one, tuple) else (one,))]
+    place = places(before)
     found: list[Trouble] = []
     for name in dict.fromkeys(names):
-        index = place_of(before, name)
+        index = place(name)
         if index is None:
             why = "it is not shown any more" if _was_here(before, name) else "no message has this id"
         else:

@@ -67,6 +67,14 @@ def test_fix_mends_the_file_and_checks_it_again(trimtab: Callable, tmp_path: Pat
     assert "pack.yaml:4:1" in result.err
 
 
+def test_fix_keeps_a_byte_order_mark_and_line_ends(trimtab: Callable, tmp_path: Path) -> None:
+    pack = tmp_path / "pack.yaml"
+    pack.write_bytes(b"\xef\xbb\xbf" + MISSPELT.replace("\n", "\r\n").encode())
+    assert trimtab("check", "--fix", pack).code == 0
+    fixed = MISSPELT.replace("stagess", "stages").replace("\n", "\r\n")
+    assert pack.read_bytes() == b"\xef\xbb\xbf" + fixed.encode()
+
+
 def test_fix_with_diff_shows_and_writes_nothing(trimtab: Callable, tmp_path: Path) -> None:
     pack = tmp_path / "pack.yaml"
     pack.write_text(MISSPELT, "utf-8")

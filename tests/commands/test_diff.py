@@ -80,3 +80,50 @@ def test_the_session_file_is_never_written_to(
     trimtab("diff", pack, other, "--on", session)
     assert session.read_bytes() == before
     assert sorted(session.parent.iterdir()) == files
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "shown"),
+    [
+        (r'"x\ny"', r'"x\r\ny"', r'"x\ny" → "x\r\ny"'),
+        ('"x"', '"x "', 'x → "x "'),
+        ('"x y"', '"x  y"', 'x y → "x  y"'),
+        ('"x y"', '"x\xa0y"', r'x y → "x\u00a0y"'),
+        ('"xy"', '"x\u200by"', r'xy → "x\u200by"'),
+        ('"1"', "1", '"1" → 1'),
+    ],
+)
+def test_values_that_look_alike_are_told_apart(
+    trimtab: Callable, pack: Path, old: str, new: str, shown: str
+) -> None:
+    other = pack.with_name("other.yaml")
+    for path, value in ((other, new), (pack, old)):
+        text = pack.read_text("utf-8").replace("shown: 1", f"shown: 1, said: {value}")
+        path.write_text(text, "utf-8", newline="\n")
+    assert f"~ settings.said: {shown}\n" in trimtab("diff", pack, other).out
+
+
+def test_the_first_line_in_which_templates_differ_is_shown(trimtab: Callable, tmp_path: Path) -> None:
+    for name, words in (("one", "same\nold words"), ("two", "same\nold\xa0words")):
+        folder = tmp_path / name
+        (folder / "templates").mkdir(parents=True)
+        (folder / "templates" / "said.md.j2").write_text(words, "utf-8")
+        (folder / "pack.yaml").write_text(
+            "format: 1\nname: small\nversion: 1.0.0\nstages:\n"
+            "  - {id: a, kind: guard, at: [before_request], level: info, template: said.md.j2}\n",
+            "utf-8",
+        )
+    result = trimtab("diff", tmp_path / "one", tmp_path / "two")
+    assert (
+        r'~ templates.said.md.j2: its text differs from line 2 on: old words → "old\u00a0words"' in result.out
+    )
+
+
+def test_messages_that_look_alike_are_told_apart(trimtab: Callable, pack: Path, session: Path) -> None:
+    other = pack.with_name("other.yaml")
+    text = pack.read_text("utf-8")
+    other.write_text(text.replace('"[cleared]"', r'"[cleared]\u200b"'), "utf-8")
+    result = trimtab("diff", pack, other, "--on", session)
+    changed = [line for line in result.out.splitlines() if "[cleared]" in line and line.startswith("      ")]
+    assert len(changed) == 6
+    assert all((r"\u200b" in line) == (line[6] == "+") for line in changed)

@@ -77,3 +77,42 @@ def test_what_is_no_file_is_wrong_usage(trimtab: Callable, name: str) -> None:
 
 def test_nothing_named_is_wrong_usage(trimtab: Callable) -> None:
     assert trimtab("fmt").code == 2
+
+
+def test_a_read_only_file_stays_and_the_others_are_formatted(trimtab: Callable, file: Path) -> None:
+    kept = file.with_name("kept.yaml")
+    kept.write_bytes(UNSORTED.encode())
+    kept.chmod(0o444)
+    result = trimtab("fmt", kept, file)
+    assert result.code == 1
+    assert "kept.yaml: read-only, so it stays as it is (chmod u+w lets it be written)" in result.err
+    assert "1 file changed" in result.out
+    assert kept.read_text("utf-8") == UNSORTED
+    assert stat.S_IMODE(kept.stat().st_mode) == 0o444
+    assert file.read_text("utf-8") == SORTED
+    assert trimtab("fmt", "--check", kept).err == ""
+
+
+def test_a_read_only_file_that_is_in_order_is_no_problem(trimtab: Callable, file: Path) -> None:
+    file.write_bytes(SORTED.encode())
+    file.chmod(0o444)
+    assert trimtab("fmt", file).code == 0
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_a_byte_order_mark_and_line_ends_stay(trimtab: Callable, file: Path, end: str) -> None:
+    mark = b"\xef\xbb\xbf"
+    file.write_bytes(mark + UNSORTED.replace("\n", end).encode())
+    assert trimtab("fmt", "--check", file).code == 1
+    assert trimtab("fmt", file).code == 0
+    assert file.read_bytes() == mark + SORTED.replace("\n", end).encode()
+    assert trimtab("fmt", "--check", file).code == 0
+
+
+def test_a_layout_that_cannot_be_kept_is_told_with_its_place(trimtab: Callable, file: Path) -> None:
+    file.write_text("format: 1\n? name\n: x\n", "utf-8")
+    result = trimtab("fmt", file)
+    assert result.code == 1
+    assert f"{file}:2:1: a key written with `?`" in result.err
+    assert "hint: write `key: value`" in result.err
+    assert file.read_text("utf-8") == "format: 1\n? name\n: x\n"

@@ -176,3 +176,82 @@ def test_the_editor_finds_the_schemas_from_the_modelines_and_from_the_settings(
     for schema, globs in settings["yaml.schemas"].items():
         assert (house / schema).is_file()
         assert all(list(house.glob(glob)) for glob in globs)
+
+
+@pytest.mark.parametrize("link", ["pack.yaml", "tests", "tests/house.yaml", ".github", "schemas"])
+@pytest.mark.parametrize("option", [(), ("--force",)], ids=["plain", "force"])
+@pytest.mark.parametrize("exists", [True, False], ids=["leads somewhere", "dangling"])
+def test_nothing_is_written_through_a_link(
+    trimtab: Callable, house: Path, tmp_path: Path, link: str, option: tuple[str, ...], exists: bool
+) -> None:
+    elsewhere = tmp_path / "elsewhere"
+    if exists and "." in link[1:]:
+        elsewhere.write_text("theirs", "utf-8")
+    elif exists:
+        elsewhere.mkdir()
+    (house / link).parent.mkdir(parents=True)
+    (house / link).symlink_to(elsewhere)
+    result = trimtab("init", house, *option)
+    assert result.code == 1
+    assert f"{house / link} is a symbolic link (to {elsewhere})" in result.err
+    assert files(house) == ([link] if exists and elsewhere.is_file() else [])
+    assert elsewhere.exists() == exists
+    if exists:
+        assert (elsewhere.read_text("utf-8") if elsewhere.is_file() else files(elsewhere)) in ("theirs", [])
+
+
+def test_hooks_that_are_a_link_stay_one(trimtab: Callable, house: Path, tmp_path: Path) -> None:
+    (tmp_path / "hooks").write_text("theirs", "utf-8")
+    house.mkdir()
+    (house / ".pre-commit-config.yaml").symlink_to(tmp_path / "hooks")
+    assert trimtab("init", house, "--json").json["kept"] == [".pre-commit-config.yaml"]
+    assert (tmp_path / "hooks").read_text("utf-8") == "theirs"
+    assert trimtab("init", house, "--force").code == 1
+    assert (tmp_path / "hooks").read_text("utf-8") == "theirs"
+
+
+@pytest.mark.parametrize("name", ["dangling", "dangling/deep", "loop", "loop/deep", "file", "file/deep"])
+def test_a_place_that_can_be_no_folder_is_wrong_usage(trimtab: Callable, house: Path, name: str) -> None:
+    (house.parent / "dangling").symlink_to(house.parent / "gone")
+    (house.parent / "loop").symlink_to(house.parent / "loop")
+    (house.parent / "file").write_text("mine", "utf-8")
+    before = sorted(house.parent.rglob("*"))
+    result = trimtab("init", name)
+    assert result.code == 2
+    assert f"'{name.split('/')[0]}' is no folder" in result.err
+    assert sorted(house.parent.rglob("*")) == before
+
+
+def test_a_folder_named_by_a_link_is_taken(trimtab: Callable, house: Path) -> None:
+    house.mkdir()
+    (house.parent / "link").symlink_to(house)
+    assert trimtab("init", "link", "--name", "house").code == 0
+    assert files(house) == FILES
+
+
+def test_a_pack_that_cannot_be_written_whole_is_not_begun(
+    trimtab: Callable, house: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = Path.replace
+
+    def full(self: Path, target: Path) -> Path:
+        if target.name == "packs.yml":
+            raise OSError(28, "No space left on device", str(target))
+        return real(self, target)
+
+    monkeypatch.setattr(Path, "replace", full)
+    result = trimtab("init", house)
+    assert result.code == 1
+    assert "packs.yml: No space left on device" in result.err
+    assert not house.exists()
+
+
+def test_even_with_force_a_read_only_pack_stays(trimtab: Callable, house: Path) -> None:
+    house.mkdir()
+    (house / "pack.yaml").write_text("mine", "utf-8")
+    (house / "pack.yaml").chmod(0o444)
+    result = trimtab("init", house, "--force")
+    assert result.code == 1
+    assert "pack.yaml: read-only" in result.err
+    assert files(house) == ["pack.yaml"]
+    assert (house / "pack.yaml").read_text("utf-8") == "mine"

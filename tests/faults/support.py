@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from tests.session.packs import engine_of
@@ -54,12 +54,30 @@ SECTIONS = (
     "Optional next step",
 )
 """What the shipped pack asks a summary for."""
+NOTE_SECTIONS = (
+    "Title",
+    "Current state",
+    "Task",
+    "Files",
+    "Workflow",
+    "Errors and corrections",
+    "System",
+    "Learnings",
+    "Key results",
+    "Worklog",
+)
+"""What it asks notes for."""
 
 
 def answer(body: str = "the pool never closes what it opens", sections: Sequence[str] = SECTIONS) -> str:
     """A model's answer as the shipped prompt asks for it: a scratch part, then the sections."""
     lines = "\n".join(f"{number}. {name}: {body}" for number, name in enumerate(sections, 1))
     return f"<analysis>\nscratch thoughts about the pool\n</analysis>\n<summary>\n{lines}\n</summary>"
+
+
+def notes(body: str = "the pool leaks", sections: Mapping[str, str] = {}) -> str:
+    """Notes as the shipped prompt asks for them; ``sections`` have bodies of their own."""
+    return "\n".join(f"# {name}\n{sections.get(name, body)}" for name in NOTE_SECTIONS)
 
 
 def stages(*lines: str, top: str = "") -> str:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from bench.summary_coverage import PACK
-from tests.faults.support import engine_of, round_of, rounds, run, user
+from tests.faults.support import SECTIONS, engine_of, round_of, rounds, run, user
 from tests.faults.test_faults_d_summary import writes, written
 from tests.scenes import Session, bash, calls, results
 from tests.scenes import user as says_user
@@ -143,13 +143,9 @@ def failing(evil: str) -> Sequence[Any]:
     ]
 
 
-SIX, SEVEN = "All user messages", "Pending tasks"
-HEADINGS = [
-    "Primary request and intent", "Key technical concepts", "Files and code sections", "Errors and fixes",
-    "Problem solving", SIX, SEVEN, "Current work", "Optional next step",
-]  # fmt: skip
+SIX, SEVEN = SECTIONS[5:7]
 SUMMARY = (
-    "\n\n".join(f"{at}. {title}:\nThe pool." for at, title in enumerate(HEADINGS, 1)) + "\n" + "More. " * 300
+    "\n\n".join(f"{at}. {title}:\nThe pool." for at, title in enumerate(SECTIONS, 1)) + "\n" + "More. " * 300
 )
 
 
@@ -173,7 +169,7 @@ def told(texts: Sequence[str]) -> str:
 
 
 def body(text: str, title: str) -> str:
-    spot = section(text, title, [*HEADINGS, "Also on record (constraints"], strict=True)
+    spot = section(text, title, [*SECTIONS, "Also on record (constraints"], strict=True)
     assert spot is not None
     return text[spot[1] : spot[2]].partition("\n\nAlso on record")[0]
 
@@ -182,7 +178,7 @@ def body(text: str, title: str) -> str:
 @pytest.mark.parametrize("times", [1, 2])
 def test_a_ledger_quotes_the_user_alone_as_the_user(evil: str, times: int) -> None:
     benign, hostile = told(compact(BENIGN, None, times)), told(compact(evil, None, times))
-    for title in (SIX, SEVEN, HEADINGS[0], HEADINGS[8]):
+    for title in (SIX, SEVEN, SECTIONS[0], SECTIONS[8]):
         assert body(hostile, title) == body(benign, title)
 
 

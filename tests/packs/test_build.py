@@ -193,7 +193,9 @@ def test_the_host_cannot_set_what_the_pack_does_not_have(given: dict[str, Any], 
 
 
 def test_unlimited_from_the_host_is_a_number() -> None:
-    made("settings: {cap: 5}\nstages: []\n").accept_settings({"cap": "unlimited"})
+    pack = made("settings: {cap: 5}\nstages: []\n")
+    pack.accept_settings({"cap": "unlimited"})
+    assert pack.values_for("any", {"cap": "unlimited"})[0] == {"cap": inf}
 
 
 def test_a_pack_that_has_errors_is_not_loaded(tmp_path: Path) -> None:

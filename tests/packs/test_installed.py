@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import subprocess
 import sys
@@ -9,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from trimtab.commands import invoke
 from trimtab.data import data_root
 from trimtab.packs import installed
 from trimtab.packs.installed import find_installed
@@ -88,19 +90,97 @@ def test_where_each_pack_comes_from_is_listed(site: Path, tmp_path: Path) -> Non
     assert found["one"].origin == "folder"
 
 
-@pytest.mark.parametrize(
-    ("name", "owners"),
-    [("shared", ["one 2.0.0", "two 2.0.0"]), ("claude-code", ["the engine itself", "two 2.0.0"])],
-)
-def test_a_name_that_two_have_is_an_error_that_names_both(site: Path, name: str, owners: list[str]) -> None:
-    distribution(site, "one", {"shared": "one"}, {"one/pack.yaml": PACK.format(name="shared")})
-    distribution(site, "two", {name: "two"}, {"two/pack.yaml": PACK.format(name=name)})
+def test_a_name_that_two_distributions_have_is_an_error_that_names_both(site: Path) -> None:
+    for owner in ("one", "two"):
+        distribution(site, owner, {"shared": owner}, {f"{owner}/pack.yaml": PACK.format(name=owner)})
     with pytest.raises(PackError) as caught:
-        load(name)
-    assert all(owner in str(caught.value) for owner in owners)
-    clash = [each for each in available_packs() if each.name == name and each.problems]
-    assert "two 2.0.0" in [each.origin for each in clash]
-    assert load(data_root() / "rules" / "claude-code").name == "claude-code"
+        load("shared")
+    assert "from one 2.0.0 and from two 2.0.0" in str(caught.value)
+    assert "`one:shared` or `two:shared`" in str(caught.value)
+    assert [load(f"{owner}:shared").name for owner in ("one", "two")] == ["one", "two"]
+    listed = [each for each in available_packs() if each.origin != "shipped"]
+    assert [each.name for each in listed] == ["one:shared", "two:shared"]
+    assert [problem.severity for each in listed for problem in each.problems] == ["warning"] * 2
+
+
+def test_a_name_of_the_engines_own_means_its_own_whatever_is_installed(site: Path, tmp_path: Path) -> None:
+    text = PACK.format(name="theirs")
+    distribution(site, "House.Packs", {"claude-code": "house"}, {"house/pack.yaml": text})
+    assert load("claude-code").name == "claude-code"
+    assert load("House.Packs:claude-code").name == load("house-packs:claude-code").name == "theirs"
+    own = tmp_path / "own.yaml"
+    own.write_text(
+        "format: 1\nname: own\nversion: 1.0.0\nextends: [house-packs:claude-code]\nstages: []\n", "utf-8"
+    )
+    assert check(own).ok
+    [listed] = [each for each in available_packs() if each.origin == "House.Packs 2.0.0"]
+    assert (listed.name, listed.description) == ("House.Packs:claude-code", "of a distribution")
+    [problem] = listed.problems
+    assert problem.severity == "warning"
+    assert "the name of one of the engine's own" in problem.message
+
+
+def test_a_distribution_or_a_pack_of_it_that_is_not_there_is_told_with_what_is(site: Path) -> None:
+    distribution(site, "house", {"strict": "house"}, {"house/pack.yaml": PACK.format(name="strict")})
+    for name in ("hous:strict", "house:strickt"):
+        with pytest.raises(PackError, match="did you mean `house:strict`"):
+            load(name)
+
+
+BROKEN = {
+    "entry_points.txt": [
+        b"[trimtab.packs]\nstrict\n",
+        b"[trimtab.packs]\nstrict = \xff\n",
+    ],
+    "METADATA": [b"\xff\xfe", b"", b"Name: house\n", None],
+    "RECORD": [b"\xff\xfe", b"a,b,c,d,e\n", b"house/pack.yaml,,many\n"],
+}
+
+
+@pytest.mark.parametrize(
+    ("part", "data"),
+    [(part, data) for part, each in BROKEN.items() for data in each],
+)
+def test_a_distribution_with_broken_metadata_is_one_problem_and_all_else_goes_on(
+    site: Path, tmp_path: Path, part: str, data: bytes | None, capsys: pytest.CaptureFixture[str]
+) -> None:
+    distribution(site, "harbor", {"calm": "calm"}, {"calm/pack.yaml": PACK.format(name="calm")})
+    distribution(site, "house", {"strict": "house"}, {"house/pack.yaml": PACK.format(name="strict")})
+    file = site / "house-2.0.0.dist-info" / part
+    if data is None:
+        file.unlink()
+    else:
+        file.write_bytes(data)
+    own = tmp_path / "own.yaml"
+    own.write_text("format: 1\nname: own\nversion: 1.0.0\nextends: [calm]\nstages: []\n", "utf-8")
+    assert check(own).ok
+    assert load("calm").name == "calm"
+    assert invoke(["packs", "--json"]) == 1
+    found = json.loads(capsys.readouterr().out)
+    assert "calm" in [each["name"] for each in found["packs"]]
+    assert "strict" not in [each["name"] for each in found["packs"]]
+    [problem] = found["problems"]
+    assert "the distribution house 2.0.0" in problem["message"]
+    assert part in problem["message"]
+    with pytest.raises(PackError) as caught:
+        load("strict")
+    assert [each.message[:17] for each in caught.value.problems] == ["there is no pack ", "the distribution "]
+
+
+def test_a_distribution_that_is_broken_is_told_where_a_pack_builds_on_it(site: Path, tmp_path: Path) -> None:
+    distribution(site, "house", {"strict": "house"}, {"house/pack.yaml": PACK.format(name="strict")})
+    (site / "house-2.0.0.dist-info" / "METADATA").unlink()
+    own = tmp_path / "own.yaml"
+    own.write_text("format: 1\nname: own\nversion: 1.0.0\nextends: [strict]\nstages: []\n", "utf-8")
+    first, second = check(own).problems
+    assert (first.code, first.line) == ("extends", 4)
+    assert "its METADATA cannot be read" in second.message
+
+
+def test_an_entry_point_whose_name_no_pack_can_have_is_told_of(site: Path) -> None:
+    distribution(site, "house", {"No Name": "house"}, {"house/pack.yaml": PACK.format(name="x")})
+    [problem] = find_installed([str(site)]).problems
+    assert "`No Name`" in problem.message
 
 
 @pytest.mark.parametrize("value", ["gone", "no/where", "../up", "a:b", "a.b c"])
@@ -160,7 +240,7 @@ def wheel_site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_the_teams_example_can_be_built_installed_and_named(wheel_site: Path) -> None:
-    [found] = find_installed([str(wheel_site)])
+    [found] = find_installed([str(wheel_site)]).packs
     assert (found.name, found.origin) == ("harbor", "harbor-pack 1.0.0")
     assert found.path == wheel_site / "harbor_pack" / "pack.yaml"
     assert list(wheel_site.rglob("*.py")) == []

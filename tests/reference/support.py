@@ -8,6 +8,7 @@ from typing import Any
 
 from tests.faults.support import (
     MODEL,
+    NOTE_SECTIONS,
     NOW,
     SECTIONS,
     TOO_LONG,
@@ -20,6 +21,7 @@ from tests.faults.support import (
     every_block,
     image,
     loop,
+    notes,
     result,
     round_of,
     rounds,
@@ -42,6 +44,7 @@ from trimtab.summarizers.canned import Answer, CannedSummarizer
 __all__ = [
     "ANSWER",
     "MODEL",
+    "NOTE_SECTIONS",
     "NOW",
     "SECTIONS",
     "TOO_LONG",
@@ -57,6 +60,7 @@ __all__ = [
     "every_block",
     "image",
     "loop",
+    "notes",
     "parallel",
     "report",
     "result",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import time
 from types import SimpleNamespace
 from typing import Any
 
@@ -18,6 +19,7 @@ from tests.reference.support import (
     assistant,
     call,
     claude,
+    loop,
     result,
     run,
     shown,
@@ -194,6 +196,36 @@ def test_r08_an_unknown_id_is_told_and_the_rest_is_removed() -> None:
     ]
     assert said["content"].startswith("Removed 2 messages")
     assert "is_error" not in said
+
+
+@pytest.mark.parametrize(
+    "given_",
+    [
+        {"messages": [f"made-up-{number}" for number in range(3000)]},
+        {"messages": [{"no": number} for number in range(3000)]},
+        {"ranges": [{"from": f"made-up-{number}"} for number in range(3000)]},
+        {f"field-{number}" * 100: 1 for number in range(3000)},
+    ],
+    ids=["ids", "no ids", "ranges", "fields"],
+)
+def test_r08_of_countless_reasons_some_are_listed_and_the_others_counted(given_: dict[str, Any]) -> None:
+    host = Host(claude(settings=SNIP), talk())
+    said = host.snips(**given_)["content"]
+    listed = [line for line in said.splitlines() if line.startswith("- ")]
+    assert len(listed) == 21
+    assert listed[-1] == "- and 2,980 more"
+    assert len(said) < 4000
+
+
+def test_r08_countless_names_cost_little_more_than_reading_them() -> None:
+    messages = loop(400, 100)
+    info = [Info(id=f"m{index}") for index in range(len(messages))]
+    session = claude(settings=SNIP).session()
+    run(session, messages, info=info)
+    names = tuple(("m790", f"m{number % 780}") for number in range(40_000))
+    start = time.perf_counter()
+    run(session, messages, "manual", info=info, request=ManualRequest("snip", by="model", messages=names))
+    assert time.perf_counter() - start < 4
 
 
 def test_r08_a_range_with_an_unknown_end_removes_nothing() -> None:

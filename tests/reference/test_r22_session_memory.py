@@ -11,11 +11,13 @@ import pytest
 from tests.reference.support import (
     ANSWER,
     MODEL,
+    NOTE_SECTIONS,
     Message,
     Writer,
     assistant,
     call,
     claude,
+    notes,
     report,
     result,
     run,
@@ -33,25 +35,6 @@ from trimtab.effects import Question, Reply
 from trimtab.outcome import Outcome
 from trimtab.records import Note
 from trimtab.session import Session
-
-HEADINGS = (
-    "Title",
-    "Current state",
-    "Task",
-    "Files",
-    "Workflow",
-    "Errors and corrections",
-    "System",
-    "Learnings",
-    "Key results",
-    "Worklog",
-)
-
-
-def notes(body: str = "the pool leaks", sections: dict[str, str] | None = None) -> str:
-    own = sections or {}
-    return "\n".join(f"# {name}\n{own.get(name, body)}" for name in HEADINGS)
-
 
 NOTES = notes()
 WINDOW = {"*": {"window": 100_000}}
@@ -105,6 +88,11 @@ def newest(session: Session) -> Note:
     return [one for one in session.journal.records() if isinstance(one, Note)][-1]
 
 
+def text_now(session: Session) -> str:
+    """What the newest notes say."""
+    return session.engine.ports.store.get(newest(session).store) or ""
+
+
 # --- R22
 
 
@@ -133,7 +121,7 @@ def test_r22_notes_are_written_between_turns_and_nobody_waits_for_them() -> None
     assert shown(run(session, messages)) == messages
     job.run()
     assert len(writer.asked) == 1
-    assert all(f"# {name}" in writer.asked[0].prompt for name in HEADINGS)
+    assert all(f"# {name}" in writer.asked[0].prompt for name in NOTE_SECTIONS)
 
 
 @pytest.mark.parametrize(
@@ -176,6 +164,34 @@ def test_r22_a_failure_leaves_the_notes_where_they_were() -> None:
     taken = run(session, longer)
     assert [one.verdict for one in taken.receipt.jobs] == ["failed"]
     assert newest(session) == first
+
+
+def test_r22_notes_of_more_than_the_window_holds_are_written_without_the_oldest_rounds() -> None:
+    engine, writer = mid(NOTES)
+    session = engine.session()
+    messages = talk(60)
+    [job] = after(session, messages).jobs
+    job.run()
+    [done] = run(session, messages).receipt.jobs
+    assert done.verdict == "done"
+    assert [call.rung for call in done.calls] == [1]
+    [question] = writer.asked
+    assert question.request is not None
+    told = json.dumps(list(question.request.messages))
+    assert [f"/srv/{number}.py" in told for number in (0, 59)] == [False, True]
+    assert "Not read for this text, for want of room: messages 1–" in text_now(session)
+
+
+def test_r22_what_the_notes_already_know_is_what_goes_first() -> None:
+    session, messages, writer = noted(30, NOTES, "too_long", notes("the lock leaks"))
+    longer = [*messages, *work(6, 40)]
+    [job] = after(session, longer).jobs
+    job.run()
+    [done] = run(session, longer).receipt.jobs
+    assert [call.problem for call in done.calls] == ["too_long", None]
+    told = json.dumps(list(writer.asked[-1].request.messages))
+    assert [f"/srv/{number}.py" in told for number in (0, *range(40, 46))] == [False, *[True] * 6]
+    assert "Not read" not in text_now(session)
 
 
 @pytest.mark.parametrize("settings", [{"session_memory": False}, {"auto_compact": False}])
@@ -269,7 +285,7 @@ def test_r23_without_notes_a_model_is_asked() -> None:
 
 
 def test_r23_an_empty_template_is_no_notes() -> None:
-    engine, _ = mid("\n".join(f"# {name}\n" for name in HEADINGS), ANSWER)
+    engine, _ = mid("\n".join(f"# {name}\n" for name in NOTE_SECTIONS), ANSWER)
     session = engine.session()
     [job] = after(session, talk(30)).jobs
     job.run()

@@ -129,3 +129,11 @@ def test_a_rehearsal_is_over_soon() -> None:
     for made in SESSIONS:
         assert len(play(report.pack, made, report.context.data)) == made.calls
     assert time.perf_counter() - start < 3  # 0.3 s on an idle machine
+
+
+def test_a_pack_of_very_many_stages_is_told_of_and_not_played() -> None:
+    stages = "".join(f"  - {{id: s{number}, kind: guard, level: info, text: x}}\n" for number in range(201))
+    start = time.perf_counter()
+    assert told(stages) == [("too-large", 4)]
+    assert time.perf_counter() - start < 10  # 0.2 s on an idle machine
+    assert told(stages.rpartition("  - ")[0]) == []

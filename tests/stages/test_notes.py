@@ -96,6 +96,22 @@ def test_as_it_is_the_writer_sees_the_whole_request_and_where_the_new_part_begin
     assert "before the last 2 messages" in question.prompt
 
 
+def test_a_request_that_is_too_long_is_put_with_less_by_the_stages_ladder() -> None:
+    ladder = [{"remove": {"what": "rounds", "from": "oldest", "count": 1}, "times": 2}]
+    failure = AskFailed("too_long", "too long")
+    s = session(memory(input={"as": "text"}, ladder=ladder), answers=[failure, failure, "First."])
+    proposal = write(s)
+    asked = [one.question.prompt for one in s.ports.questions]
+    lost = [[name for name in ("the leak", "run a", "run b") if name not in one] for one in asked]
+    assert lost == [[], ["the leak"], ["the leak", "run a"]]
+    assert [(call.rung, call.problem) for call in proposal.calls] == [
+        (0, "too_long"),
+        (1, "too_long"),
+        (1, None),
+    ]
+    assert proposal.remarks["dropped"]
+
+
 def test_what_is_kept_is_left_for_the_next_time() -> None:
     s = session(memory(keep={"newest": {"rounds": 1}}), answers=["First."])
     assert write(s).notes[0].upto == 7

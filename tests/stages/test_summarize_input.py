@@ -13,7 +13,7 @@ from tests.strict_api import problems
 from trimtab.effects import AskFailed, Reply
 from trimtab.policy.past import StageIndex
 from trimtab.stages._expects import Expects, Refused, stripped
-from trimtab.stages._headings import heading
+from trimtab.stages._headings import Headings
 from trimtab.stages._material import Limit, cut
 from trimtab.tokens.estimate import estimate
 
@@ -264,6 +264,10 @@ def test_the_scratch_part_goes_first_then_the_outermost_wrapper(answer: str, tex
 def test_without_a_wrapper_only_tags_that_open_a_line_are_scratch() -> None:
     assert stripped("<a>x</a>\nkeep `<a>` here", "a", None).strip() == "keep `<a>` here"
     assert stripped("text\n<a>never closed", "a", None) == "text\n"
+    assert stripped("<a>x</a><a>y</a>kept <a>z</a>", "a", None) == "kept <a>z</a>"
+
+
+TITLE = ["Current work"]
 
 
 @pytest.mark.parametrize(
@@ -281,12 +285,12 @@ def test_without_a_wrapper_only_tags_that_open_a_line_are_scratch() -> None:
     ],
 )
 def test_headings_are_found_in_any_case_and_markup(line: str) -> None:
-    assert heading(f"before\n{line}\nafter", "Current work") == (7, 8 + len(line))
+    assert Headings(f"before\n{line}\nafter", TITLE).first(*TITLE) == (7, 8 + len(line))
 
 
 @pytest.mark.parametrize("line", ["The current work is hard", "Current workers", "current work goes on"])
 def test_a_sentence_is_no_heading(line: str) -> None:
-    assert heading(line, "Current work") is None
+    assert Headings(line, TITLE).first(*TITLE) is None
 
 
 def test_a_text_of_an_assumed_reply_is_taken_as_it_is() -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.faults.support import SECTIONS
+from tests.faults.support import NOTE_SECTIONS, SECTIONS
 
 from trimtab.templating import Renderer
 
@@ -256,7 +256,4 @@ def test_persisted_output_says_size_place_and_that_it_is_a_part() -> None:
 
 def test_the_notes_prompt_names_the_ten_sections() -> None:
     text = render("notes/ten-sections.md.j2")
-    assert re.findall(r"(?m)^# (.+)$", text) == [
-        "Title", "Current state", "Task", "Files", "Workflow", "Errors and corrections", "System",
-        "Learnings", "Key results", "Worklog",
-    ]  # fmt: skip
+    assert tuple(re.findall(r"(?m)^# (.+)$", text)) == NOTE_SECTIONS

@@ -14,8 +14,8 @@ def command(packs: tuple[str, ...], only_check: bool, show_diff: bool, as_json: 
     """Write packs (files, or folders with a pack.yaml) with the keys of the pack and of its stages in order.
 
     Comments, quotes, blank lines, block and flow style stay; what a pack says never changes. Files are
-    rewritten in place; with --check or --diff nothing is written, and the exit code is 1 if a file would
-    change.
+    rewritten in place, read-only ones not; with --check or --diff nothing is written, and the exit code is 1 if a
+    file would change.
     """
     from ..packs.formatting import formatted
 

@@ -5,17 +5,19 @@ from __future__ import annotations
 import os
 import re
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
+from ..packs.installed import NAME
 from . import exits
+from .writing import write_all
 
 if TYPE_CHECKING:
     from ..starter import Start
 
-ID = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
 OWN = ("pack.yaml", "tests/", "schemas/")
 """Files of the pack itself; the others may be there already, and then stay as they are."""
 
@@ -47,30 +49,30 @@ def command(
     GitHub, hooks for pre-commit.
 
     On a terminal, what no option says is asked. No file is overwritten without --force: a pack that is there is
-    refused, a workflow, hooks or settings that are there stay as they are.
+    refused, a workflow, hooks or settings that are there stay as they are. All files are written or none, and none
+    through a symbolic link.
     """
     from ..outputs.words import escaped
     from ..starter import TARGETS, starter_files
 
     place = Path(folder)
-    if place.exists() and not place.is_dir():
-        raise click.BadParameter(f"'{folder}' is no folder", param_hint="'DIR'")
+    for each in (place, *place.parents):
+        if os.path.lexists(each) and not each.is_dir():
+            raise click.BadParameter(f"'{each}' is no folder", param_hint="'DIR'")
     asks = not yes and not as_json and sys.stdin is not None and sys.stdin.isatty()
     start = _start(place, name, target, model, base, asks)
     files = starter_files(start)
-    there = [path for path in files if (place / path).exists()]
+    there = [path for path in files if os.path.lexists(place / path)]
+    kept = [] if force else [path for path in there if not path.startswith(OWN)]
+    written = [path for path in files if path not in kept]
+    _refuse_links(place, written)
     taken = [path for path in there if path.startswith(OWN)]
     if taken and not force:
         raise click.ClickException(
             f"{', '.join(taken)} {'is' if len(taken) == 1 else 'are'} there already in {folder}\n"
             "  hint: name another folder; --force writes over what is there"
         )
-    kept = [] if force else there
-    for path, text in files.items():
-        if path not in kept:
-            (place / path).parent.mkdir(parents=True, exist_ok=True)
-            (place / path).write_text(text, encoding="utf-8", newline="\n")
-    written = [path for path in files if path not in kept]
+    write_all(place, {path: files[path].encode("utf-8") for path in written})
     if as_json:
         from ..outputs.as_json import dumps
 
@@ -90,6 +92,21 @@ def command(
     return exits.FINE
 
 
+def _refuse_links(place: Path, paths: Sequence[str]) -> None:
+    """Nothing is written through a link: what it leads to lies elsewhere. Raises click.ClickException."""
+    ways = (
+        place.joinpath(*parts[:end])
+        for parts in (Path(path).parts for path in paths)
+        for end in range(1, len(parts) + 1)
+    )
+    for each in ways:
+        if each.is_symlink():
+            raise click.ClickException(
+                f"{each} is a symbolic link (to {os.readlink(each)}), and nothing is written through one\n"
+                "  hint: remove the link, or name another folder"
+            )
+
+
 def _start(
     place: Path, name: str | None, target: str | None, model: str | None, base: str | None, asks: bool
 ) -> Start:
@@ -103,7 +120,7 @@ def _start(
         return str(click.prompt(question, default=default, err=True)).strip() if asks else default
 
     name = answer(name, "Name of the pack", _kebab(place.resolve().name))
-    if not ID.fullmatch(name) or len(name) > 64:
+    if not NAME.fullmatch(name) or len(name) > 64:
         raise click.BadParameter(
             f"'{name}' is no name: kebab-case, such as house-rules", param_hint="'--name'"
         )

@@ -7,7 +7,8 @@ from typing import Any
 
 import click
 
-from ..packs.load import Listed, available_packs
+from ..packs.check import errors
+from ..packs.load import Listed, available_packs, unreadable_distributions
 from . import exits
 
 
@@ -18,16 +19,21 @@ def command(folders: tuple[str, ...], as_json: bool) -> int:
     """List packs with name, version, origin and description: those that ship with the engine, those of installed
     distributions (entry points of the group trimtab.packs), and those in FOLDERs or one level below.
 
-    A pack is data: nothing of a distribution is imported. Exit code 1: a pack cannot be used.
+    A name means the pack that ships, if there is one; DISTRIBUTION:NAME means that of a distribution in any case. A
+    pack is data: nothing of a distribution is imported. Exit code 1: a pack, or a distribution, cannot be used.
     """
     from ..outputs.problems import problem_text
 
     found = available_packs([Path(folder) for folder in folders])
-    problems = list(dict.fromkeys(problem for one in found for problem in one.problems))
+    broken = unreadable_distributions()
+    problems = list(dict.fromkeys([*broken, *(problem for one in found for problem in one.problems)]))
     if as_json:
         from ..outputs.as_json import dumps
 
-        click.echo(dumps({"packs": [_as_dict(one) for one in found]}))
+        data = {"packs": [_as_dict(one) for one in found]}
+        if broken:
+            data["problems"] = [problem.to_dict() for problem in broken]
+        click.echo(dumps(data))
     else:
         from ..outputs.table import show_table
 
@@ -37,11 +43,11 @@ def command(folders: tuple[str, ...], as_json: bool) -> int:
         )
         for problem in problems:
             click.echo(problem_text(problem), err=True)
-    return exits.NOTHING_RAN if not found else exits.PROBLEMS if problems else exits.FINE
+    return exits.NOTHING_RAN if not found else exits.PROBLEMS if errors(problems) else exits.FINE
 
 
 def _broken(one: Listed) -> str:
-    return "(cannot be used)" if one.problems else ""
+    return "(cannot be used)" if errors(one.problems) else ""
 
 
 def _as_dict(one: Listed) -> dict[str, Any]:

@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-import contextlib
 import difflib
-import os
-import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 import click
 
-from ..packs.formatting import read_text
+from ..packs.document import MARK, read_text
 from ..packs.installed import PACK_FILE
 from ..packs.problems import PackError, Problem
+from .writing import replace_file, rights_to_replace
 
 F = TypeVar("F", bound=Callable[..., Any])
+
+Change: TypeAlias = Callable[[str, str], tuple[str, tuple[str, ...]]]
+"""A file's text and name to its new text and remarks."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,10 +50,8 @@ def rewriting_options(command: F) -> F:
     return command
 
 
-def rewrite(
-    packs: Sequence[str], change: Callable[[str, str], tuple[str, tuple[str, ...]]], dry: bool
-) -> tuple[list[Rewritten], list[Problem]]:
-    """Change the files named and write them unless ``dry``; ``change``: text and name to text and remarks.
+def rewrite(packs: Sequence[str], change: Change, dry: bool) -> tuple[list[Rewritten], list[Problem]]:
+    """Change the files named and write them unless ``dry``.
 
     A file that cannot be read or changed is a problem and stays as it is; the others are done all the same.
     """
@@ -60,16 +59,23 @@ def rewrite(
     problems: list[Problem] = []
     for path in _files(packs):
         try:
-            before = read_text(path)
-            after, remarks = change(before, str(path))
-            done.append(Rewritten(path, before, after, remarks))
-            if done[-1].changed and not dry:
-                _replace_text(path, after)
+            each = _changed(path, change)
+            if each.changed and not dry:
+                _replace_text(path, each.after)
+            done.append(each)
         except PackError as error:
             problems += error.problems
         except OSError as error:
             problems.append(Problem("file", error.strerror or str(error), str(path)))
     return done, problems
+
+
+def _changed(path: Path, change: Change) -> Rewritten:
+    """The file with its text as it would be. Raises PackError, OSError."""
+    before = read_text(path, str(path))
+    mark = MARK if before.startswith(MARK) else ""
+    after, remarks = change(before.removeprefix(mark), str(path))
+    return Rewritten(path, before, mark + after, remarks)
 
 
 def as_dict(done: Sequence[Rewritten], problems: Sequence[Problem]) -> dict[str, Any]:
@@ -143,14 +149,4 @@ def _files(names: Sequence[str]) -> Iterator[Path]:
 def _replace_text(path: Path, text: str) -> None:
     """Write ``text`` over a file that is there, whole or not at all; its rights stay. Raises OSError."""
     path = path.resolve()
-    mode = path.stat().st_mode & 0o7777
-    handle, aside = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(text.encode("utf-8"))
-        Path(aside).chmod(mode)
-        Path(aside).replace(path)
-    except BaseException:  # an interrupt leaves nothing lying about either
-        with contextlib.suppress(OSError):
-            Path(aside).unlink(missing_ok=True)
-        raise
+    replace_file(path, text.encode("utf-8"), rights_to_replace(path))

@@ -72,6 +72,7 @@ def _summary(data: Mapping[str, Any], path: str) -> None:
 
 
 def _row(stage: Mapping[str, Any], lead: str) -> tuple[str, str, str, str]:
+    from ..packs.show import flow
     from ..policy.stage import DEFAULT_EVENTS
 
     at = stage.get("at")
@@ -83,14 +84,3 @@ def _row(stage: Mapping[str, Any], lead: str) -> tuple[str, str, str, str]:
         conditions.append(flow(stage["when"]))
     off = " (off)" if stage.get("enabled") is False else ""
     return f"{lead}{stage.get('id')}{off}", str(stage.get("kind")), events, "; ".join(conditions)
-
-
-def flow(value: Any) -> str:
-    """Plain data on one line, in YAML's flow style."""
-    from ..packs.show import scalar
-
-    if isinstance(value, Mapping):
-        return "{" + ", ".join(f"{scalar(name)}: {flow(inner)}" for name, inner in value.items()) + "}"
-    if isinstance(value, list | tuple):
-        return "[" + ", ".join(flow(one) for one in value) + "]"
-    return scalar(value)

@@ -40,45 +40,42 @@ class Wish:
     """The session's model, where the file does not say."""
 
 
+def _preset(*names: str, default: str, help: str, **rest: Any) -> Callable[[Any], Any]:
+    """An option that has a value unless another is given; the help shows it."""
+    return click.option(*names, default=default, show_default=True, help=help, **rest)
+
+
+def _repeatable(*names: str, metavar: str, help: str) -> Callable[[Any], Any]:
+    return click.option(*names, metavar=metavar, multiple=True, help=f"{help} Repeatable.")
+
+
 _SESSION = click.argument("session", metavar="SESSION")
 _OPTIONS: Mapping[str, Callable[[Any], Any]] = {
-    "pack": click.option(
-        "--pack", "-p", metavar="PACK", default="claude-code", show_default=True, help="Name or path."
-    ),
+    "pack": _preset("--pack", "-p", metavar="PACK", default="claude-code", help="Name or path."),
     "model": click.option("--model", "-m", metavar="MODEL", help="Default: the session's own."),
-    "values": click.option(
+    "values": _repeatable(
         "--set",
         "values",
         metavar="NAME=VALUE",
-        multiple=True,
-        help="A setting, window, max_output, max_input, or a dotted place (limits.auto). Repeatable.",
+        help="A setting, window, max_output, max_input, or a dotted place (limits.auto).",
     ),
-    "event": click.option(
-        "--at",
-        "event",
-        type=click.Choice(EVENTS),
-        default="before_request",
-        show_default=True,
-        help="Event.",
-    ),
+    "event": _preset("--at", "event", type=click.Choice(EVENTS), default="before_request", help="Event."),
     "now": click.option(
         "--now",
         metavar="TIME",
         help="ISO 8601 or seconds since 1970. Default: the session's newest time.",
     ),
-    "summarizer": click.option(
+    "summarizer": _preset(
         "--summarizer",
         "-s",
         metavar="WHO",
         default="none",
-        show_default=True,
         help="none, anthropic, openai:MODEL@URL, command:PROGRAM… or canned:FILE.",
     ),
-    "redactor": click.option(
+    "redactor": _preset(
         "--redactor",
         metavar="WHO",
         default="patterns",
-        show_default=True,
         help="Takes secrets out of what a summarizer gets and gives: patterns, detect-secrets or none.",
     ),
     "folder": click.option(
@@ -92,13 +89,7 @@ _OPTIONS: Mapping[str, Callable[[Any], Any]] = {
     "history": click.option(
         "--history", is_flag=True, help="The whole conversation instead of the live context."
     ),
-    "roots": click.option(
-        "--files",
-        "roots",
-        metavar="ROOT",
-        multiple=True,
-        help="A folder stages may read files of. Repeatable.",
-    ),
+    "roots": _repeatable("--files", "roots", metavar="ROOT", help="A folder stages may read files of."),
     "strict": click.option(
         "--strict", is_flag=True, help="Exit 1 on warnings too; an invalid request is an error."
     ),

@@ -6,13 +6,13 @@ import errno
 import os
 import stat
 import sys
-import tempfile
 from pathlib import Path
 from typing import Any
 
 import click
 
 from .subject import Wish
+from .writing import replace_file
 
 
 def check_target(wish: Wish, out: str | None) -> None:
@@ -88,15 +88,7 @@ def write_request(path: Path, request: Any) -> None:
         with os.fdopen(_open_to_write(path), "wb") as file:
             file.write(data)
         return
-    path = path.resolve()
-    handle, aside = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(data)
-        Path(aside).replace(path)
-    except BaseException:  # an interrupt leaves nothing lying about either
-        Path(aside).unlink(missing_ok=True)
-        raise
+    replace_file(path.resolve(), data, 0o600)
 
 
 def _open_to_write(path: Path) -> int:

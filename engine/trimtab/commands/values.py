@@ -8,6 +8,7 @@ from pathlib import Path
 
 import click
 
+from ..packs.check import errors
 from ..packs.load import Report, check
 from ..packs.pack import MODEL_FIGURES, Pack, Setting
 from ..packs.problems import PackError, near_or_all
@@ -45,7 +46,7 @@ def load_pack(name: str, values: Values) -> tuple[Report, Pack]:
     """The pack with the dotted places set. Raises PackError with all that is wrong."""
     report = check(Path(name) if Path(name).is_absolute() else name, values.places)
     if report.pack is None:
-        raise PackError([problem for problem in report.problems if problem.severity == "error"])
+        raise PackError(errors(report.problems))
     return report, report.pack
 
 

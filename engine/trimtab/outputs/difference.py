@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
 from ..conversation.items import blocks_of
 from ..packs.difference import ADDED, CHANGED, MOVED, Difference
+from .apart import told_apart, visible
 from .blocks import line_of
 from .words import number, plural, safe, share, short, touched, why
 
@@ -20,6 +24,7 @@ SIGNS: Mapping[str, str] = {"added": "+", "removed": "-", "changed": "~", "moved
 STYLES: Mapping[str, str] = {"added": "green", "removed": "red", "changed": "yellow", "moved": "blue"}
 MOST_HUNKS = 12
 MOST_LINES = 3
+_SIZE = re.compile(r"[0-9,]+ characters?")
 
 
 def show_differences(found: Sequence[Difference], names: tuple[str, str], out: Console) -> None:
@@ -36,18 +41,28 @@ def show_differences(found: Sequence[Difference], names: tuple[str, str], out: C
 
 
 def said(each: Difference) -> str:
-    """What has become of a value, on one line."""
+    """What has become of a value, on one line; two sides never look alike."""
     if each.path.startswith("templates."):
-        return "its text differs"
-    if each.what in (CHANGED, MOVED):
-        return f"{_shown(each.before)} → {_shown(each.after)}"
-    return _shown(each.after if each.what == ADDED else each.before)
+        return f"its text differs {_line_that_differs(each.before, each.after)}"
+    if each.what == MOVED:
+        return f"{short(each.before)} → {short(each.after)}"
+    if each.what == CHANGED:
+        return " → ".join(told_apart(_written(each.before), _written(each.after)))
+    return visible(_written(each.after if each.what == ADDED else each.before))
 
 
-def _shown(value: Any) -> str:
-    from ..packs.wording import flow
+def _written(value: Any) -> str:
+    from ..packs.show import flow
 
-    return short(flow(value), 200)
+    return flow(value)
+
+
+def _line_that_differs(before: str, after: str) -> str:
+    """Where two texts first differ, and how."""
+    pairs = zip_longest(before.split("\n"), after.split("\n"))
+    number, (old, new) = next((at, pair) for at, pair in enumerate(pairs, 1) if pair[0] != pair[1])
+    was, now = ("nothing" if line is None else _written(line) for line in (old, new))
+    return f"from line {number} on: {' → '.join(told_apart(was, now, 80))}"
 
 
 def show_effect(effect: Effect, about: str, out: Console) -> None:
@@ -119,13 +134,13 @@ def _show_hunks(effect: Effect, out: Console) -> None:
     out.print(f"  messages that differ: {count:,}")
     for hunk in effect.hunks[:MOST_HUNKS]:
         out.print(f"    {_span(hunk.before)} → {_span(hunk.after)}", style="yellow")
-        for sign, span, request in (
-            ("-", hunk.before, effect.requests[0]),
-            ("+", hunk.after, effect.requests[1]),
-        ):
-            shown = list(request.messages)[span[0] : span[1]]
-            for message in shown[:MOST_LINES]:
-                out.print(f"      {sign} {_line(message)}", soft_wrap=True)
+        old, new = (
+            list(request.messages)[slice(*span)]
+            for request, span in zip(effect.requests, (hunk.before, hunk.after), strict=True)
+        )
+        for sign, shown, others in (("-", old, new), ("+", new, old)):
+            for message, its in zip_longest(shown[:MOST_LINES], others[: min(len(shown), MOST_LINES)]):
+                out.print(f"      {sign} {_line(message, its)}", soft_wrap=True)
             if len(shown) > MOST_LINES:
                 out.print(f"      {sign} … and {len(shown) - MOST_LINES:,} more")
     if len(effect.hunks) > MOST_HUNKS:
@@ -138,7 +153,18 @@ def _span(span: tuple[int, int]) -> str:
     return f"message {span[0]}" if span[1] - span[0] == 1 else f"messages {span[0]}-{span[1] - 1}"
 
 
-def _line(message: Any) -> str:
+def _line(message: Any, other: Any = None) -> str:
+    """A message on one line; where the ``other`` one would look the same, what it really says."""
+    line = _brief(message)
+    if other is None or _SIZE.sub("", line) != _SIZE.sub("", _brief(other)):
+        return line
+    mine, its = (
+        json.dumps(each, sort_keys=True, ensure_ascii=False, default=str) for each in (message, other)
+    )
+    return f"{line}: {told_apart(mine, its, 100)[0]}"
+
+
+def _brief(message: Any) -> str:
     role = str(message.get("role", ""))
     return "; ".join(line_of(block, role) for block in blocks_of(message)[:2]) or role
 

@@ -102,4 +102,6 @@ def _change(edit: Edit) -> dict[str, Any]:
 
 def _uri(file: str) -> str:
     path = PurePath(relative(file))
-    return path.as_uri() if path.is_absolute() else quote(path.as_posix(), safe="/~")
+    return (
+        path.as_uri() if path.is_absolute() else quote(path.as_posix(), safe="/~", errors="surrogateescape")
+    )

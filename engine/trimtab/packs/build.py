@@ -14,9 +14,9 @@ from ..policy.expressions import ExpressionError, Quantity, quantity
 from ..policy.measures import Keep, keep
 from ..policy.narrowing import Fit, fit
 from ..policy.selection import Selector, selector
-from ..policy.stage import DEFAULT_EVENTS, Breaker, Kind, Source, Stage
+from ..policy.stage import Breaker, Kind, Source, Stage
 from ..templating import TemplateProblem, Text
-from .context import Context, StageView, setting_value
+from .context import TEMPLATE_CODES, Context, StageView, setting_value
 from .pack import Pack
 from .problems import INFO
 
@@ -85,10 +85,8 @@ class StageMaker:
         except TemplateProblem as error:
             if error.code == "missing" and self.stand_in is not None:
                 return self.context.renderer.text(self.stand_in, name)
-            codes = {"missing": "template-missing", "outside": "template-outside"}
-            self.context.report(
-                codes.get(error.code, "template-syntax"), error.message, (*self.where, *where), error.hint
-            )
+            code = TEMPLATE_CODES.get(error.code, "template-syntax")
+            self.context.report(code, error.message, (*self.where, *where), error.hint)
             return self.context.renderer.text("")
 
     def problem(self, message: str, *where: str | int, code: str = "value", hint: str = "") -> None:
@@ -170,8 +168,7 @@ def _stage(
 
 def _events(stage: StageView, make: StageMaker) -> Mapping[str, Condition | None]:
     """The stage's events with the condition of each; a child runs at those of its parent, judged there."""
-    home = stage.parent or stage
-    at = home.data.get("at", list(DEFAULT_EVENTS))
+    at = stage.at
     if isinstance(at, list) or stage.parent is not None:
         return dict.fromkeys(at)
     return {event: make.condition(raw, "at", event) if raw else None for event, raw in at.items()}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -17,38 +18,36 @@ WORDS_ASIDE = frozenset({"id", "description", "text", "template", "when", "at", 
 
 def stages_are_not_shadowed(context: Context) -> None:
     """No earlier stage takes all candidates of a later one whenever that is due."""
-    for number, stage in enumerate(context.stages):
+    alike: dict[str, list[StageView]] = {}
+    for stage in context.stages:
         if stage.kind not in ("replace", "drop") or stage.data.get("enabled") is False:
             continue
-        for earlier in context.stages[:number]:
-            if earlier.parent != stage.parent or earlier.data.get("enabled") is False:
-                continue
-            if earlier.kind == stage.kind and _takes_all(earlier, stage):
-                line = context.resolved.where((*earlier.where, "id")).line
-                context.report(
-                    "shadowed",
-                    f"`{earlier.id}` (line {line}) takes the same candidates and is due whenever `{stage.id}` is",
-                    (*stage.where, "id"),
-                    "remove it, put it first, or narrow the earlier one",
-                )
-                break
+        earlier_ones = alike.setdefault(_work(stage), [])
+        earlier = next((each for each in earlier_ones if _due_whenever(each, stage)), None)
+        earlier_ones.append(stage)
+        if earlier is not None:
+            line = context.resolved.where((*earlier.where, "id")).line
+            context.report(
+                "shadowed",
+                f"`{earlier.id}` (line {line}) takes the same candidates and is due whenever `{stage.id}` is",
+                (*stage.where, "id"),
+                "remove it, put it first, or narrow the earlier one",
+            )
 
 
-def _takes_all(earlier: StageView, later: StageView) -> bool:
-    one, other = (
-        {key: value for key, value in stage.data.items() if key not in WORDS_ASIDE}
-        for stage in (earlier, later)
-    )
-    if (
-        one != other
-        or "accept" in earlier.data
-        or not _weaker(earlier.data.get("when"), later.data.get("when"))
-    ):
+def _work(stage: StageView) -> str:
+    """What a stage does with which candidates, where it stands; when and in what words is left out."""
+    aside = {key: value for key, value in stage.data.items() if key not in WORDS_ASIDE}
+    return json.dumps([stage.parent and stage.parent.where, stage.kind, aside], sort_keys=True)
+
+
+def _due_whenever(earlier: StageView, later: StageView) -> bool:
+    """Whether the earlier of two stages that do the same is due whenever the later one is."""
+    if "accept" in earlier.data or not _weaker(earlier.data.get("when"), later.data.get("when")):
         return False
     if later.parent is not None:
         return True
-    default = ["before_request", "overflow", "manual"]
-    first, second = (_by_event(stage.data.get("at", default)) for stage in (earlier, later))
+    first, second = (_by_event(stage.at) for stage in (earlier, later))
     return all(event in first and _weaker(first[event], condition) for event, condition in second.items())
 
 
@@ -110,8 +109,7 @@ def attachments_end(context: Context) -> None:
     for stage in context.stages:
         if stage.kind != "attach" or stage.data.get("place", "end") in ("system", "each"):
             continue
-        at = (stage.parent or stage).data.get("at", ["before_request"])
-        if set(at) <= {"session_start", "manual", "overflow"} or _is_rare(context, stage):
+        if set(stage.at) <= {"session_start", "manual", "overflow"} or _is_rare(context, stage):
             continue
         for number, entry in enumerate(stage.data.get("from", ())):
             if entry.get("repeat", "always") == "always":
@@ -125,11 +123,9 @@ def attachments_end(context: Context) -> None:
 
 
 def _is_rare(context: Context, stage: StageView) -> bool:
-    home = stage.parent or stage
-    at = home.data.get("at")
-    conditions = [stage.data.get("when"), home.data.get("when")]
+    conditions = [stage.data.get("when"), stage.home.data.get("when")]
     return any(map(_names_a_moment, conditions)) or (
-        isinstance(at, Mapping) and all(map(_names_a_moment, at.values()))
+        isinstance(stage.at, Mapping) and all(map(_names_a_moment, stage.at.values()))
     )
 
 

@@ -110,10 +110,9 @@ def _is_cut(stage: StageView) -> bool:
 
 def _least_due(context: Context, stage: StageView) -> float:
     """The size, in tokens, below which the stage is due at no event and for no model; 0 if nobody knows."""
-    home = stage.parent or stage
-    at = home.data.get("at", ["before_request", "overflow", "manual"])
+    home = stage.home
     least = []
-    for event in at:
+    for event in stage.at:
         parts: list[Where] = [(*home.where, "when"), (*stage.where, "when"), (*home.where, "at", event)]
         bounds = [0.0]
         for where in parts:

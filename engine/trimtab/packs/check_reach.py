@@ -40,10 +40,10 @@ class Clash(NamedTuple):
 def stages_can_run(context: Context) -> None:
     """The conditions of a stage can hold together at one of its events at least."""
     for stage in context.stages:
-        home = stage.parent or stage
+        home = stage.home
         if stage.data.get("enabled") is False or home.data.get("enabled") is False:
             continue
-        at = home.data.get("at", ["before_request", "overflow", "manual"])
+        at = stage.at
         clashes = {event: _clash(context, _entries(stage, event), event) for event in at}
         found = [each for each in clashes.values() if each is not None]
         if found and len(found) == len(clashes):
@@ -71,8 +71,7 @@ def _tell(context: Context, clash: Clash, effect: str) -> None:
 
 def _entries(stage: StageView, event: str) -> list[Entry]:
     """What must hold at once for the stage to run at the event."""
-    home = stage.parent or stage
-    at = home.data.get("at")
+    home, at = stage.home, stage.at
     parts: list[tuple[Any, Where]] = [(home.data.get("when"), (*home.where, "when"))]
     if isinstance(at, Mapping):
         parts.append((at[event], (*home.where, "at", event)))
@@ -251,8 +250,7 @@ def triggers_can_be_met(context: Context) -> None:
 
 def _triggers(stage: StageView) -> Iterator[Where]:
     """Lower bounds on tokens that must be met at an event before the API has refused anything."""
-    home = stage.parent or stage
-    at = home.data.get("at")
+    at = stage.at
     parts: list[tuple[Any, Where]] = [(stage.data.get("when"), (*stage.where, "when"))]
     if stage.parent is None and isinstance(at, Mapping):
         parts += [(at[event], (*stage.where, "at", event)) for event in at if event in COMING]

@@ -55,8 +55,7 @@ def targets_lie_below_triggers(context: Context) -> None:
 
 def _triggers(context: Context, stage: StageView) -> Iterator[Bound]:
     """Lower bounds that alone make the stage due at an event that comes again by itself."""
-    home = stage.parent or stage
-    at = home.data.get("at", {"before_request": {}})
+    home, at = stage.home, stage.at
     for event in at:
         if event not in REPEATING:
             continue
@@ -186,15 +185,9 @@ def _attach(context: Context, stage: StageView) -> None:
             "remove it, or write place: each",
             on_key=True,
         )
-    if place == "system":
-        at = (stage.parent or stage).data.get("at", ["before_request"])
-        if list(at) != ["session_start"]:
-            context.report(
-                "place",
-                "`place: system` is possible only at session_start",
-                (*where, "place"),
-                "write at: [session_start]",
-            )
+    if place == "system" and list(stage.at) != ["session_start"]:
+        message = "`place: system` is possible only at session_start"
+        context.report("place", message, (*where, "place"), "write at: [session_start]")
     for number, entry in enumerate(data.get("from", ())):
         if "fact" not in entry:
             for key in ("where", "read", "order", "too_large"):
@@ -212,9 +205,8 @@ def words_of_selectors_can_match(context: Context) -> None:
     """`requested` and `refused` need the event that names messages."""
     for stage in context.stages:
         select = stage.data.get("select")
-        at = (stage.parent or stage).data.get("at", ["before_request", "overflow", "manual"])
         for key, event in (("requested", "manual"), ("refused", "overflow")):
-            if isinstance(select, Mapping) and select.get(key) is True and event not in at:
+            if isinstance(select, Mapping) and select.get(key) is True and event not in stage.at:
                 context.report(
                     "events",
                     f"`{key}` matches only at {event}, where `{stage.id}` does not run",
@@ -232,7 +224,7 @@ def offered_tools_can_be_called(context: Context) -> None:
         if not isinstance(tool, Mapping):
             continue
         place, name = (*stage.where, "tool"), tool["name"]
-        at = (stage.parent or stage).data.get("at", ["manual"])
+        at = stage.at
         manual = at.get("manual", {}) if isinstance(at, Mapping) else {}
         if name in names:
             hint = "give each a name of its own; `at` may take several requests"

@@ -6,12 +6,15 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from ..templating import TemplateProblem, Text
+from ..templating.folders import MOST, beginning, files_below
 from .context import Context
 from .installed import PACK_FILE
 from .names import HOST_FACTS
 from .problems import WARNING, Position, did_you_mean
 from .sources import OUTSIDE, TEMPLATES, shown_path
 
+MOST_SHOWN = 500
+"""Characters of a file's first line that are told."""
 OWN_FACTS = frozenset({"files", "commands", "memory", "nested_memory"})
 """Facts the engine itself reads by name: paths, superseded results, what was removed, where memory stands."""
 
@@ -101,7 +104,7 @@ def templates_are_used(context: Context) -> None:
     if not context.stages or len(folders) < 2 or Path(context.resolved.name).name != PACK_FILE:
         return
     own = Path(context.resolved.root.pos.file).parent / TEMPLATES
-    if not own.is_dir() or any(each.code == "template-syntax" for each in context.problems):
+    if any(each.code == "template-syntax" for each in context.problems):
         return
     used = {each.value for each in context.of("template")}
     new = [name for text in _texts(context) for name in text.includes]
@@ -110,10 +113,15 @@ def templates_are_used(context: Context) -> None:
         if name not in used:
             used.add(name)
             new += context.renderer.template(name).includes
-    for path in sorted(own.rglob("*")):
-        name = path.relative_to(own).as_posix()
-        if path.is_file() and not name.startswith(".") and "/." not in name and name not in used:
-            line = path.read_text("utf-8", "replace").partition("\n")[0]
-            place = Position(shown_path(path), 1, 1, max(1, len(line)))
+    names, whole = files_below(own)
+    if not whole:
+        message = f"the folder has more than {MOST:,} files, of which nobody can tell which are used"
+        hint = "keep only this pack's templates in it"
+        context.report("unused-template", message, Position(shown_path(own), 1, 1), hint)
+        return
+    for name in names:
+        if not name.startswith(".") and "/." not in name and name not in used:
+            line = beginning(own / name).partition("\n")[0][:MOST_SHOWN]
+            place = Position(shown_path(own / name), 1, 1, max(1, len(line)))
             hint = did_you_mean(name, used) or "remove it, or name it in a stage"
             context.report("unused-template", f"nothing uses the template `{name}`", place, hint, source=line)

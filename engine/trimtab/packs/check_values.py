@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import re
 from typing import Any
 
 from ..facts import FactError, fact_rules
 from ..matching import Globs, PatternError, pattern
 from ..templating import TemplateProblem, Text
-from .context import Context
+from ..templating.folders import beginning
+from .context import TEMPLATE_CODES, Context
 from .names import BUILT_IN_FACTS, HOST_FACTS, REMOVED, SIZES, variables
 from .nodes import Where
 from .problems import Position, did_you_mean, listed, near_or_all
@@ -94,11 +96,8 @@ def templates_can_be_used(context: Context) -> None:
             _variables(context, text, entry.role, entry.where, known, stage.kind)
 
 
-_TEMPLATE_CODES = {"missing": "template-missing", "outside": "template-outside"}
-
-
 def _template_problem(context: Context, role: str, value: str, where: Where, error: TemplateProblem) -> None:
-    code = _TEMPLATE_CODES.get(error.code, "template-syntax")
+    code = TEMPLATE_CODES.get(error.code, "template-syntax")
     if role == "template" and code == "template-syntax":
         place = _in_file(context, error.file, error.line)
         if place is not None:
@@ -123,8 +122,8 @@ def _in_file(context: Context, name: str, line: int) -> tuple[Position, str] | N
     """The place in a template file, and that line."""
     for folder in context.resolved.folders:
         path = folder / name
-        if path.is_file():
-            lines = path.read_text("utf-8", "replace").split("\n")
+        if os.path.isfile(path):
+            lines = beginning(path).split("\n")
             shown = lines[line - 1] if 0 < line <= len(lines) else ""
             return Position(shown_path(path), line, 1, max(1, len(shown))), shown
     return None
@@ -175,7 +174,7 @@ def _variables(
 
 def _is_shared(context: Context, entry_name: str) -> bool:
     """Whether the file comes from the last folder, the one all packs share."""
-    return not any((folder / entry_name).is_file() for folder in context.resolved.folders[:-1])
+    return not any(os.path.isfile(folder / entry_name) for folder in context.resolved.folders[:-1])
 
 
 def _word(place: tuple[Position, str], word: str) -> tuple[Position, str]:

@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import Any
 
 from ..policy.expressions import ExpressionError, Quantity, quantity
+from ..policy.stage import DEFAULT_EVENTS
 from ..templating import Renderer, Text
 from .catalogue import CATALOGUE
 from .merge import stages_of
@@ -16,6 +17,8 @@ from .problems import ERROR, Edit, Position, Problem, problem_at
 from .shapes import Occurrence
 from .sources import Resolved
 
+TEMPLATE_CODES: Mapping[str, str] = {"missing": "template-missing", "outside": "template-outside"}
+"""Codes of problems by what the renderer calls them; all others are `template-syntax`."""
 OF_TEMPLATES = frozenset({"template-missing", "template-syntax", "template-variable"})
 """Problems of texts: the rest of the pack can still be judged."""
 _EXPRESSIONS = "expressions have numbers, names, + - * /, ( ), min max clamp floor ceil, and `A if C else B`"
@@ -30,6 +33,16 @@ class StageView:
     kind: str
     id: str
     parent: StageView | None = None
+
+    @property
+    def home(self) -> StageView:
+        """The stage whose events and conditions come first: the `first_of` of a child, else itself."""
+        return self.parent or self
+
+    @property
+    def at(self) -> Any:
+        """Its events: a list, or a mapping of each to its condition."""
+        return self.home.data.get("at", list(DEFAULT_EVENTS))
 
 
 @dataclass

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from ..templating import Renderer, TemplateProblem
 from .formatting import same
 from .merge import stage_id
 from .nodes import Node
@@ -181,6 +183,7 @@ def _templates(one: Resolved, other: Resolved) -> Iterator[Difference]:
 
 def _files(resolved: Resolved) -> dict[str, Path]:
     """The template files a pack reads, by name, those they include too."""
+    renderer = Renderer(resolved.folders)
     shape = check_shape(pack_schema(), resolved.effective.plain())
     open_ = {each.value for each in shape.occurrences if each.role == "template"}
     found: dict[str, Path] = {}
@@ -189,15 +192,6 @@ def _files(resolved: Resolved) -> dict[str, Path]:
         path = next((file for folder in resolved.folders if (file := folder / name).is_file()), None)
         if path is not None and name not in found:
             found[name] = path
-            open_ |= _included(path)
+            with suppress(TemplateProblem):  # an `allow` comment may stand for a template that is missing
+                open_ |= set(renderer.template(name).includes)
     return found
-
-
-def _included(path: Path) -> set[str]:
-    from jinja2 import Environment, TemplateError, meta
-
-    try:
-        tree = Environment(autoescape=False).parse(path.read_text("utf-8", "replace"))
-    except TemplateError:
-        return set()
-    return {name for name in meta.find_referenced_templates(tree) if name is not None}

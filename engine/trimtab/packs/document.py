@@ -29,6 +29,8 @@ _OTHER_FLOAT = re.compile(r"[-+]?\.(?:inf|Inf|INF)\Z|\.(?:nan|NaN|NAN)\Z")
 _NULL = frozenset({"", "~", "null", "Null", "NULL"})
 _TRUE = frozenset({"true", "True", "TRUE"})
 _FALSE = frozenset({"false", "False", "FALSE"})
+MARK = "\ufeff"
+"""The byte order mark some editors begin a file with: no part of what it says."""
 LINES = re.compile(r"\r\n|[\n\r\x85\u2028\u2029]")
 _ALLOW = re.compile(r"#\s*trimtab:\s*allow\b\s*([^,]*?)\s*(?:,\s*(.*?)\s*)?(?:-?#\})?$")
 
@@ -36,6 +38,11 @@ _ALLOW = re.compile(r"#\s*trimtab:\s*allow\b\s*([^,]*?)\s*(?:,\s*(.*?)\s*)?(?:-?
 def read_document(path: Path, name: str | None = None) -> Document:
     """Read a file strictly; ``name`` is what problems call it. Raises PackError with exactly one problem."""
     shown = name or str(path)
+    return parse_document(read_text(path, shown).removeprefix(MARK), shown)
+
+
+def read_text(path: Path, shown: str) -> str:
+    """The text of a file, its line ends and byte order mark as they are. Raises PackError."""
     try:
         with path.open("rb") as file:
             raw = file.read(MAX_BYTES + 1)
@@ -46,14 +53,13 @@ def read_document(path: Path, name: str | None = None) -> Document:
             [Problem("too-large", f"more than {MAX_BYTES:,} bytes", shown, hint="split it with `extends`")]
         )
     try:
-        text = raw.decode("utf-8-sig")
+        return raw.decode("utf-8")
     except UnicodeDecodeError as error:
         line = raw.count(b"\n", 0, error.start) + 1
         column = error.start - (raw.rfind(b"\n", 0, error.start) + 1) + 1
         raise PackError(
             [Problem("encoding", "not UTF-8", shown, line, column, hint="save the file as UTF-8")]
         ) from None
-    return parse_document(text, shown)
 
 
 def parse_document(text: str, name: str, *, pure: bool = False) -> Document:

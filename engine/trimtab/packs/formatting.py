@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from dataclasses import replace
 from typing import Any
 
-from .document import MAX_BYTES, parse_document
-from .problems import PackError, Problem
+from .document import LINES, parse_document
+from .nodes import Document, Node
+from .problems import PackError, Problem, problem_at
 from .written.order import put_in_order
 from .written.printing import print_written
 from .written.reading import read_written
-from .written.tree import Unwritable, Written
+from .written.tree import Collection, Entry, Unwritable, Value, Written
 
 
 def formatted(text: str, name: str) -> str:
@@ -19,12 +20,12 @@ def formatted(text: str, name: str) -> str:
     What has been formatted stays as it is. Raises PackError for a text the strict reader refuses, and for one
     whose layout cannot be kept.
     """
-    before = parse_document(text, name).data
+    before = parse_document(text, name)
     written = tree_of(text, name)
     put_in_order(written)
     after = printed(written, text)
-    if not same(before, read_again(after, name)):
-        raise _unwritable("its layout is so unusual that formatting would change what it says", name, 1)
+    if not same(before.data, read_again(after, name)):
+        raise PackError([_not_kept(tree_of(text, name).root, before)])
     return after
 
 
@@ -33,7 +34,9 @@ def tree_of(text: str, name: str) -> Written:
     try:
         return read_written(text.replace("\r\n", "\n"))
     except Unwritable as error:
-        raise _unwritable(error.message, name, error.line) from None
+        problem = Problem("layout", error.message, name, error.line, error.column, hint=error.hint)
+        source = LINES.split(text)[error.line - 1]
+        raise PackError([replace(problem, source=source)]) from None
 
 
 def printed(written: Written, like: str) -> str:
@@ -62,18 +65,25 @@ def same(one: Any, other: Any) -> bool:
     return bool(one == other)
 
 
-def read_text(path: Path) -> str:
-    """The text of a pack's file, its line ends as they are. Raises PackError, OSError."""
-    raw = path.read_bytes()
-    if len(raw) > MAX_BYTES:
-        raise PackError([Problem("too-large", f"more than {MAX_BYTES:,} bytes", str(path))])
-    try:
-        return raw.decode("utf-8-sig")
-    except UnicodeDecodeError:
-        hint = "save the file as UTF-8"
-        raise PackError([Problem("encoding", "not UTF-8", str(path), hint=hint)]) from None
+def _not_kept(value: Value, document: Document) -> Problem:
+    """Where the text stands that would not say the same again: the innermost value that does not by itself."""
+    node, key = document.root, ""
+    while isinstance(value, Collection):
+        inner = node.mapping.values() if value.is_map else node.items
+        pairs = zip(value.entries, inner, strict=True)
+        found = next(((entry, each) for entry, each in pairs if not _survives(value, entry, each)), None)
+        if found is None:
+            break
+        key = found[0].name or key
+        value, node = found[0].value, found[1]
+    what = f"the value of `{key}`" if key else "it"
+    message = f"{what} is laid out in a way that formatting could not keep: it would say something else"
+    hint = "write it on one line, in double quotes, or in block style with two spaces a level"
+    return problem_at(node.key or node.pos, "layout", message, hint, document.line(node.pos.line))
 
 
-def _unwritable(message: str, name: str, line: int) -> PackError:
-    hint = "write it in plain block style; `trimtab show --resolved` shows how"
-    return PackError([Problem("layout", message, name, line, 1, hint=hint)])
+def _survives(found: Collection, entry: Entry, node: Node) -> bool:
+    """Whether an entry alone reads back as what it says."""
+    alone = replace(found, entries=[entry], footer=[])
+    again = read_again(print_written(Written(alone, [], [])), "")
+    return same(again, {entry.name: node.plain()} if found.is_map else [node.plain()])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import NoReturn
 
 from ..version import __version__ as VERSION
 from .nodes import Document, Node
@@ -40,8 +41,7 @@ def admit(document: Document, version: str = VERSION) -> None:
                 offset,
                 len(clause),
             )
-            return
-        if not _meets(_numbers(version), match[1], _numbers(match[2])):
+        if not _meets(version, match[1], match[2]):
             _refuse(
                 document,
                 "requires",
@@ -56,21 +56,21 @@ def admit(document: Document, version: str = VERSION) -> None:
 
 def _refuse(
     document: Document, code: str, node: Node, message: str, hint: str, offset: int = 0, width: int = 0
-) -> None:
+) -> NoReturn:
     pos = node.pos.at(offset, width) if width else node.pos
     raise PackError([problem_at(pos, code, message, hint, document.line(pos.line))])
 
 
 def _numbers(text: str) -> tuple[int, ...]:
-    found = [int(part) for part in re.findall(r"[0-9]+", text)[:4]]
-    while len(found) > 1 and found[-1] == 0:
-        found.pop()
-    return tuple(found)
+    return tuple(int(part) for part in re.findall(r"[0-9]+", text)[:4])
 
 
-def _meets(have: tuple[int, ...], sign: str, want: tuple[int, ...]) -> bool:
+def _meets(version: str, sign: str, asked: str) -> bool:
+    """Whether a version fits a clause, as PyPA's version specifiers have it: `1` and `1.0` are the same."""
+    have, want = ((*_numbers(text), 0, 0, 0)[:4] for text in (version, asked))
     if sign == "~=":
-        return have >= want and have[: max(1, len(want) - 1)] == want[: max(1, len(want) - 1)]
+        fixed = max(1, len(_numbers(asked)) - 1)  # all that was written but the last part
+        return have >= want and have[:fixed] == want[:fixed]
     return {
         ">=": have >= want,
         "<=": have <= want,

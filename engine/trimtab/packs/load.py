@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from .check import downgraded, errors, examine, finished
 from .context import Context
-from .installed import PACK_FILE, chosen, installed_packs
+from .installed import PACK_FILE, installed_packs
 from .pack import Pack, Setting
 from .problems import PackError, Problem
 from .silencing import Silenced
@@ -49,7 +49,7 @@ class Report:
 class Listed:
     """A pack that can be named. ``origin`` is `shipped`, `folder`, or a distribution with its version.
 
-    ``problems`` keep it from being used; then version and description may be empty.
+    ``problems`` that are errors keep it from being used; then version and description may be empty.
     """
 
     name: str
@@ -152,22 +152,31 @@ def list_packs() -> list[Listed]:
 
 
 def available_packs(folders: Sequence[Path] = ()) -> list[Listed]:
-    """The packs that ship, those of installed distributions, and those in ``folders`` or one level below."""
+    """The packs that ship, those of installed distributions, and those in ``folders`` or one level below.
+
+    One that cannot be named by its short name goes by its full one, and a warning says so.
+    """
     found = list_packs()
     shipped = {each.name for each in found}
-    installed = installed_packs()
-    for each in installed:
+    survey = installed_packs()
+    for each in survey.packs:
+        shadowed = survey.shadows(each, shipped)
+        name = each.name if shadowed is None else each.full_name
         try:
-            if each.name in shipped or sum(other.name == each.name for other in installed) > 1:
-                chosen(each.name, shipped_packs().get(each.name))
-            found.append(_listed(each.name, each.file(), each.origin))
+            listed = _listed(name, each.file(), each.origin)
         except PackError as error:
-            found.append(Listed(each.name, "", "", each.path, each.origin, error.problems))
+            listed = Listed(name, "", "", each.path, each.origin, error.problems)
+        found.append(listed if shadowed is None else replace(listed, problems=(*listed.problems, shadowed)))
     for folder in folders:
         for path in [folder / PACK_FILE, *sorted(folder.glob(f"*/{PACK_FILE}"))]:
             if path.is_file():
                 found.append(_listed(path.parent.name or str(path.parent), path, FOLDER))
     return found
+
+
+def unreadable_distributions() -> tuple[Problem, ...]:
+    """What is wrong with installed distributions that seem to have packs and cannot be read."""
+    return installed_packs().problems
 
 
 def _listed(name: str, path: Path, origin: str) -> Listed:

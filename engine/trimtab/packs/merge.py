@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 
 from .nodes import Document, Node, Where
 from .problems import Position, Problem, did_you_mean, listed, near_or_all, problem_at
+from .schema import MERGE_KEYS
 
 IDENTITY = frozenset({"format", "name", "version", "description", "requires", "extends"})
 """Keys that say what a file is; they are never inherited."""
-_MERGE_KEYS = ("before", "after", "reset")
 _WRITERS = frozenset({"prompt", "notes", "text", "template"})
 """Keys of which a stage has one: a default never stands beside the one a child has chosen."""
 
@@ -147,7 +147,7 @@ class Merger:
             else:
                 del kept[each.text]
         for key, node in given.items():
-            if key in _MERGE_KEYS:
+            if key in MERGE_KEYS:
                 continue
             before = kept.get(key)
             if key == "stages" and isinstance(node.value, list):
@@ -158,7 +158,7 @@ class Merger:
 
     def stripped(self, node: Node) -> Node:
         """A new stage without the keys that say how it is merged."""
-        kept = {key: each for key, each in node.mapping.items() if key not in _MERGE_KEYS}
+        kept = {key: each for key, each in node.mapping.items() if key not in MERGE_KEYS}
         children = kept.get("stages")
         if children is not None and isinstance(children.value, list):
             kept["stages"] = self.stages(None, children, False, node)

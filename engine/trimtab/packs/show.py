@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from .merge import stage_id
 from .nodes import Node
@@ -91,7 +91,7 @@ def _mapping(node: Node, indent: int, first: str = "") -> Iterator[tuple[str, No
     for number, (key, each) in enumerate(node.mapping.items()):
         lead = (first or space) if number == 0 else space
         name = scalar(key)
-        short = flow(each)
+        short = flow(each.plain())
         block = (
             isinstance(each.value, dict | list)
             and each.value
@@ -107,7 +107,7 @@ def _mapping(node: Node, indent: int, first: str = "") -> Iterator[tuple[str, No
 def _list(node: Node, indent: int) -> Iterator[tuple[str, Node]]:
     space = " " * indent
     for each in node.items:
-        short = flow(each)
+        short = flow(each.plain())
         if (
             isinstance(each.value, dict)
             and each.value
@@ -121,12 +121,11 @@ def _list(node: Node, indent: int) -> Iterator[tuple[str, Node]]:
             yield f"{space}- {short}", each
 
 
-def flow(node: Node) -> str:
-    """A value on one line."""
-    value = node.value
-    if isinstance(value, dict):
+def flow(value: Any) -> str:
+    """Plain data on one line, in flow style; it reads back as itself."""
+    if isinstance(value, Mapping):
         return "{" + ", ".join(f"{scalar(key)}: {flow(each)}" for key, each in value.items()) + "}"
-    if isinstance(value, list):
+    if isinstance(value, list | tuple):
         return "[" + ", ".join(map(flow, value)) + "]"
     return scalar(value)
 

@@ -8,6 +8,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from ..data import data_root
+from ..templating.folders import instead_of_a_file
 from .document import parse_document, read_document
 from .gate import admit
 from .installed import PACK_FILE as PACK_FILE
@@ -97,30 +98,20 @@ def _find_pack(name: str | Path, beside: Path | None) -> Path:
         if named is not None:
             return named
         if not (beside or Path()).joinpath(name, PACK_FILE).is_file():
-            hint = near_or_all(name, [*shipped, *(each.name for each in installed_packs())], "known are")
-            raise PackError(
-                [
-                    Problem(
-                        "file",
-                        f"there is no pack `{name}`",
-                        hint=f"{hint}; a file or folder is named by its path",
-                    )
-                ]
-            )
+            survey = installed_packs()
+            names = [each.full_name if ":" in name else each.name for each in survey.packs]
+            hint = near_or_all(name, [*shipped, *names], "known are")
+            hint += "; a file or folder is named by its path"
+            # It may be one of a distribution that cannot be read.
+            raise PackError([Problem("file", f"there is no pack `{name}`", hint=hint), *survey.problems])
     path = (beside / text) if beside is not None else Path(text)
     if path.is_dir():
         path = path / PACK_FILE
     if not path.is_file():
-        raise PackError(
-            [
-                Problem(
-                    "file",
-                    "there is no such pack file",
-                    str(path),
-                    hint=f"name a file, or a folder that holds {PACK_FILE}",
-                )
-            ]
-        )
+        odd = instead_of_a_file(path)
+        message = "there is no such pack file" if odd is None else f"the pack file is no file but {odd}"
+        hint = f"name a file, or a folder that holds {PACK_FILE}"
+        raise PackError([Problem("file", message, str(path), hint=hint)])
     return path
 
 
@@ -152,20 +143,24 @@ class _Chain:
         folder = path.parent / TEMPLATES
         if folder not in self.folders:
             self.folders.append(folder)
+        merged = self.done[place] = self.extended(document, path)
+        self.open.pop()
+        return merged
+
+    def extended(self, document: Document, path: Path) -> Node:
+        """The document over all it extends; ``path`` is where it lies. Raises PackError."""
         base: Node | None = None
         extends = document.root.mapping.get("extends")
         for entry in extends.items if extends else ():
-            if entry.text is None:
-                continue
-            inherited = self.base(entry.text, entry.pos, path, document)
-            if inherited is not None:
+            if entry.text is not None:
+                inherited = self.base(entry.text, entry.pos, path, document)
                 base = self.merger.merge(base, inherited) if base is not None else inherited
-        self.open.pop()
-        merged = self.done[place] = self.merger.merge(base, document.root)
-        return merged
+        return self.merger.merge(base, document.root)
 
-    def base(self, name: str, pos: Position, path: Path, document: Document) -> Node | None:
-        hint = None
+    def base(self, name: str, pos: Position, path: Path, document: Document) -> Node:
+        """One pack that the document extends, with all that it extends itself. Raises PackError."""
+        hint: str | None = None
+        more: tuple[Problem, ...] = ()
         if PurePosixPath(name).is_absolute() or Path(name).is_absolute():
             message, hint = "an absolute path", "packs are named, or given by a path relative to this file"
         else:
@@ -173,6 +168,7 @@ class _Chain:
                 target = find_pack(name, path.parent)
             except PackError as error:
                 message, hint = error.problems[0].message, error.problems[0].hint
+                more = error.problems[1:]
             else:
                 if target.resolve() not in self.open and len(self.open) < MAX_CHAIN:
                     inherited = self.read(target)
@@ -192,7 +188,7 @@ class _Chain:
                     each.parent.name if each.name == PACK_FILE else each.stem for each in circle
                 )
                 message, hint = f"`{name}` leads back to itself ({chain})", "remove one of the `extends`"
-        raise PackError([problem_at(pos, "extends", message, hint, document.line(pos.line))])
+        raise PackError([problem_at(pos, "extends", message, hint, document.line(pos.line)), *more])
 
 
 def _kind(node: Node) -> str:
@@ -227,13 +223,7 @@ def resolve_text(
     chain = _Chain()
     chain.documents[name] = document
     admit(document)
-    base: Node | None = None
-    extends = document.root.mapping.get("extends")
-    for entry in extends.items if extends else ():
-        inherited = chain.base(entry.text, entry.pos, Path(name), document) if entry.text else None
-        if inherited is not None:
-            base = chain.merger.merge(base, inherited) if base is not None else inherited
-    root = chain.merger.merge(base, document.root)
+    root = chain.extended(document, Path(name))
     return finish(
         name,
         root,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ..conversation.items import USE
@@ -126,24 +126,32 @@ def requested(scene: SceneLike) -> frozenset[int]:
     request = scene.facts.request
     if request is None or scene.event != "manual" or not request.messages:
         return frozenset()
-    found: set[int] = set()
+    place = places(scene)
+    taken = bytearray(len(scene.view.items))
     for named in request.messages:
         first, last = named if isinstance(named, tuple) else (named, named)
-        ends = place_of(scene, first), place_of(scene, last)
+        ends = place(first), place(last)
         if ends[0] is not None and ends[1] is not None:
-            found.update(range(min(ends[0], ends[1]), max(ends[0], ends[1]) + 1))
-    return frozenset(found)
+            start, stop = min(ends[0], ends[1]), max(ends[0], ends[1]) + 1
+            taken[start:stop] = b"\1" * (stop - start)
+    return frozenset(index for index, one in enumerate(taken) if one)
 
 
-def place_of(scene: SceneLike, name: object) -> int | None:
+def places(scene: SceneLike) -> Callable[[object], int | None]:
     """The item a name means: a serial, or the host's id; digits in a text that are no id are a serial."""
-    if isinstance(name, str):
-        for index, item in enumerate(scene.view.items):
-            info = scene.info(item.serial)
-            if info is not None and info.id == name:
-                return index
-    serial = serial_of(name)
-    return None if serial is None else scene.view.index_of(serial)
+    ids: dict[str, int] = {}
+    for index, item in enumerate(scene.view.items):
+        info = scene.info(item.serial)
+        if info is not None and info.id is not None:
+            ids.setdefault(info.id, index)
+
+    def place(name: object) -> int | None:
+        if isinstance(name, str) and name in ids:
+            return ids[name]
+        serial = serial_of(name)
+        return None if serial is None else scene.view.index_of(serial)
+
+    return place
 
 
 def serial_of(name: object) -> int | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..packs.build import build
-from ..packs.catalogue import ERROR, REHEARSED
+from ..packs.catalogue import ERROR, REHEARSED, WARNING
 from ..packs.context import Context, StageView
 from ..packs.load import STAND_IN, Report, completed, known_kinds
 from ..packs.pack import Pack
@@ -22,6 +22,8 @@ LEAST = 8
 """Calls after the first change below which a share means nothing."""
 STEADY = 5
 """A conversation so many times as large as what a call adds: if it were smaller, any trigger would be reached."""
+MOST_STAGES = 200
+"""Stages that are played on some hundred calls in a second or two; the packs that ship have a tenth of them."""
 PAID = frozenset({"summarize"})
 SIZES = frozenset(
     {
@@ -42,6 +44,14 @@ SIZES = frozenset(
 def rehearsed(report: Report) -> Report:
     """The report with what made-up sessions show. Without change where the pack cannot be told as a whole."""
     context = report.context.sound if report.context is not None else None
+    if context is not None and len(context.stages) > MOST_STAGES:
+        message = (
+            f"the pack has {len(context.stages):,} stages; one of more than {MOST_STAGES} is not rehearsed"
+        )
+        hint = "replace stages that differ in a number by one with a limit"
+        before = len(context.problems)
+        context.report("too-large", message, ("stages",), hint, on_key=True, severity=WARNING)
+        return completed(report, context.problems[before:], frozenset())
     pack = _built(context) if context is not None else None
     if context is None or pack is None:
         return report

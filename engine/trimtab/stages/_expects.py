@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import math
 import re
+from bisect import bisect_left, bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain, islice
 from typing import Any
 
 from ..effects import Reply
@@ -13,7 +15,7 @@ from ..policy.expressions import Quantity
 from ..policy.maker import Maker
 from ..policy.scene import Scene
 from ._digest import PROBLEMS, STOPPED
-from ._headings import heading
+from ._headings import Headings
 from ._source import Source, invented_paths, invented_quotes
 
 _CALL = re.compile(
@@ -43,8 +45,14 @@ _REFUSAL = re.compile(
 """How models decline in English; one that says so in its stop reason is recognised in any language."""
 LONGEST_ERROR = 400
 """Characters: a longer text that begins like this tells of an error or a refusal."""
-SHOWN_CHARS = 80
-"""Characters of an invented path or quote that are shown."""
+SHOWN, SHOWN_CHARS = 20, 80
+"""Invented paths and quotes that are shown, and characters of each."""
+MOST_TOKENS = 128_000
+"""Tokens of the longest answer that a model writes at once (``tokens/models.py``): no room counts for more."""
+TOKEN_CHARS = 12
+"""Characters that no text worth reading has for each of its tokens; most have about four."""
+SCRATCH_CHARS = 200_000
+"""Characters an answer may have beyond its room, to be thrown away: about 50,000 tokens of thinking."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +115,11 @@ class Expects:
             return _stand_in(reply.text, scene, room)
         if not reply.text.strip():
             return Refused("empty", "the answer is blank")
+        most = int(min(max(0, room), MOST_TOKENS) * TOKEN_CHARS) + SCRATCH_CHARS
+        if len(reply.text) > most:
+            return Refused(
+                "larger", f"the answer has {len(reply.text)} characters; more than {most} are not read"
+            )
         text = self._text(reply.text)
         if isinstance(text, Refused):
             return text
@@ -147,7 +160,8 @@ class Expects:
         return text[opening.end() : closings[-1].start()].strip()
 
     def _sections(self, text: str, scene: Scene) -> Refused | None:
-        absent = [section for section in self.sections if heading(text, section) is None]
+        headings = Headings(text, self.sections)
+        absent = [section for section in self.sections if headings.first(section) is None]
         forgiven = 0.0 if self.missing is None else self.missing.value(scene.name)
         if len(absent) <= forgiven:
             return None
@@ -157,14 +171,15 @@ class Expects:
         forgiven = math.inf if self.invented is None else self.invented.value(scene.name)
         if forgiven == math.inf:
             return None
-        found = [
-            *invented_paths(text, source),
-            *(f'"{quote}"' for quote in invented_quotes(text, source, users, self.sections)),
-        ]
+        quotes = (f'"{quote}"' for quote in invented_quotes(text, source, users, self.sections))
+        most = int(min(forgiven, 1e9)) + SHOWN
+        # Each is looked for in all of the source: when there are enough, the others change nothing.
+        found = list(islice(chain(invented_paths(text, source), quotes), most))
         if len(found) <= forgiven:
             return None
-        shown = ", ".join([one if len(one) <= SHOWN_CHARS else f"{one[:SHOWN_CHARS]}…" for one in found])
-        return Refused("invalid", f"{len(found)} paths or quotes are nowhere in the source: {shown}")
+        shown = [one if len(one) <= SHOWN_CHARS else f"{one[:SHOWN_CHARS]}…" for one in found[:SHOWN]]
+        count = f"{len(found)} or more" if len(found) == most else str(len(found))
+        return Refused("invalid", f"{count} paths or quotes are nowhere in the source: {', '.join(shown)}")
 
     def _length(self, text: str, scene: Scene) -> Refused | None:
         least = 0.0 if self.min_chars is None else self.min_chars.value(scene.name)
@@ -214,29 +229,50 @@ def stripped(text: str, tag: str, extract: str | None) -> str:
     A part ends where its closing tag is followed by the wrapper, else at its first closing tag; without one
     at the wrapper, else with the text.
     """
-    name = re.escape(tag)
-    opens = re.compile(rf"^[ \t]*<{name}(?:\s[^<>]*)?>", re.IGNORECASE | re.MULTILINE)
-    wrapper = (
-        None if extract is None else re.compile(rf"^[ \t]*<{re.escape(extract)}(?:\s[^<>]*)?>", re.I | re.M)
-    )
-    position = 0
-    while (begin := opens.search(text, position)) is not None:
-        first = wrapper.search(text, position) if wrapper is not None else None
-        if first is not None and first.start() < begin.start():
+    opens = _Openings(text, tag)
+    wrappers = None if extract is None else _Openings(text, extract)
+    ends = [one.end() for one in _closing(tag).finditer(text)]
+    wrapped = [] if wrappers is None else [end for end in ends if wrappers.follows(end)]
+    kept: list[str] = []
+    at = 0
+    while (begin := opens.first(at)) is not None:
+        start, inside = begin
+        first = None if wrappers is None else wrappers.first(at)
+        if first is not None and first[0] < start:
             break
-        closings = list(_closing(tag).finditer(text, begin.end()))
-        end = _end(text, closings, extract)
-        if end is None and wrapper is not None and (behind := wrapper.search(text, begin.end())) is not None:
-            end = behind.start()
-        position = begin.start()
-        text = text[:position] + ("" if end is None else text[end:])
-    return text
+        kept.append(text[at:start])
+        behind = None if wrappers is None else wrappers.at_line(inside)
+        end = _next(wrapped, inside) or _next(ends, inside) or (None if behind is None else behind[0])
+        at = len(text) if end is None else end
+    return "".join(kept) + text[at:]
 
 
-def _end(text: str, closings: Sequence[re.Match[str]], extract: str | None) -> int | None:
-    if extract is not None:
-        wrapper = re.compile(rf"\s*<{re.escape(extract)}(?:\s[^<>]*)?>", re.IGNORECASE)
-        for closing in closings:
-            if wrapper.match(text, closing.end()):
-                return closing.end()
-    return closings[0].end() if closings else None
+class _Openings:
+    """The openings of a tag in a text, each as its start and end; all of them are looked for at once."""
+
+    def __init__(self, text: str, tag: str) -> None:
+        opening = rf"<{re.escape(tag)}(?:\s[^<>]*)?>"
+        self._text = text
+        self._here = re.compile(rf"[ \t]*{opening}", re.IGNORECASE)
+        self._behind = re.compile(rf"\s*{opening}", re.IGNORECASE)
+        lines = re.compile(rf"^[ \t]*{opening}", re.IGNORECASE | re.MULTILINE)
+        self._lines = [one.span() for one in lines.finditer(text)]
+
+    def at_line(self, begin: int) -> tuple[int, int] | None:
+        """The first that opens a line from ``begin`` on."""
+        at = bisect_left(self._lines, (begin, 0))
+        return self._lines[at] if at < len(self._lines) else None
+
+    def first(self, begin: int) -> tuple[int, int] | None:
+        """The same where ``begin`` counts as the start of a line: what stood in front of it there is gone."""
+        here = self._here.match(self._text, begin)
+        return self.at_line(begin) if here is None else here.span()
+
+    def follows(self, end: int) -> bool:
+        """Whether nothing but space stands between ``end`` and one."""
+        return self._behind.match(self._text, end) is not None
+
+
+def _next(places: Sequence[int], begin: int) -> int | None:
+    at = bisect_right(places, begin)
+    return places[at] if at < len(places) else None

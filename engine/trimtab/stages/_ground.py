@@ -15,7 +15,7 @@ from ..templating import shares
 from ._headings import section, title_of
 from ._material import Limit, cut
 from ._quotes import Piece, pieces_of, says_nothing, told_before
-from ._source import Source, exact_values
+from ._source import Source, exact_values, missing_values
 
 Records = Sequence[Mapping[str, Any]]
 UNITS = ("items", "tokens", "tokens_each", "chars", "chars_each", "share", "total_chars")
@@ -197,10 +197,9 @@ class _Told:
 
 
 def _note(text: str, source: Source) -> str:
-    values = exact_values(text)
-    if not values:
+    if not exact_values(text):
         return ""
-    unknown = ", ".join([value for value in values if not source.has_value(value)])
+    unknown = ", ".join(missing_values(text, source))
     if len(unknown) > LINE_CHARS:
         unknown = unknown[:LINE_CHARS].rpartition(", ")[0] + " and others"
     return f"\n\n{EXACT}" + (f" Not found in the conversation: {unknown}." if unknown else "")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -12,10 +11,8 @@ from ..policy.expressions import Quantity
 from ..policy.maker import Maker
 from ..policy.scene import Scene
 from ..templating import Text
-from ._headings import heading
+from ._headings import Headings
 from ._variables import variables
-
-_HEADING = re.compile(r"^(#{1,6})\s", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,13 +70,11 @@ def _remembered(scene: Scene) -> str:
 
 def section_of(text: str, section: str) -> str:
     """The body of every section with this heading, up to the next heading of its level or above."""
+    headings = Headings(text, [section])
     bodies: list[str] = []
-    while (found := heading(text, section)) is not None:
+    stop = 0
+    while (found := headings.first(section, stop)) is not None:
         start, end = found
-        level = _HEADING.match(text[start:end])
-        depth = len(level[1]) if level else 6
-        text = text[end:]
-        stop = next((one.start() for one in _HEADING.finditer(text) if len(one[1]) <= depth), len(text))
-        bodies.append(text[:stop].strip())
-        text = text[stop:]
+        stop = headings.next_level(end, headings.level(start) or 6)
+        bodies.append(text[end:stop].strip())
     return "\n\n".join([body for body in bodies if body])

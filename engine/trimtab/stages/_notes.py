@@ -18,7 +18,7 @@ from ..policy.standing import brought, end_of, missing, place_of
 from ..records import Note
 from ..templating import Text
 from ._compose import NOTE_TOKENS
-from ._headings import heading
+from ._headings import Headings
 from ._material import Limit, cut
 from ._range import Part, Range
 
@@ -91,36 +91,41 @@ def split(text: str, sections: Sequence[str]) -> list[str]:
 
     Headings are those of ``sections``, where there are some, else the Markdown headings of the highest level.
     """
-    lines = text.splitlines(keepends=True)
-    starts: list[int] = []
-    depths: list[int] = []
+    starts = sorted(Headings(text, sections).starts) if sections else _highest(text)
+    edges = [0, *(start for start in starts if start), len(text)]
+    return [text[a:b] for a, b in pairwise(edges) if a < b]
+
+
+def _highest(text: str) -> list[int]:
+    """Where the Markdown headings of the highest level begin, outside of code."""
+    found: list[tuple[int, int]] = []
     inside = False
-    for at, line in enumerate(lines):
+    at = 0
+    for line in text.splitlines(keepends=True):
         if _FENCE.match(line):
             inside = not inside
-        found = _MARKDOWN.match(line)
-        if sections:
-            if any(heading(line, section) is not None for section in sections):
-                starts.append(at)
-                depths.append(1)
-        elif found is not None and not inside:
-            starts.append(at)
-            depths.append(len(found[1]))
-    top = min(depths, default=1)
-    starts = [start for start, depth in zip(starts, depths, strict=True) if depth == top]
-    edges = [0, *(start for start in starts if start), len(lines)]
-    return ["".join(lines[a:b]) for a, b in pairwise(edges) if a < b]
+        level = _MARKDOWN.match(line)
+        if level is not None and not inside:
+            found.append((at, len(level[1])))
+        at += len(line)
+    top = min([depth for _, depth in found], default=1)
+    return [start for start, depth in found if depth == top]
 
 
 def _is_heading(line: str, sections: Sequence[str]) -> bool:
-    return bool(_MARKDOWN.match(line)) or any(heading(line, section) is not None for section in sections)
+    return bool(_MARKDOWN.match(line)) or bool(Headings(line, sections).starts)
 
 
 def still_empty(text: str, sections: Sequence[str], prompt: Text | None = None) -> bool:
     """Whether the notes are nothing but headings and lines of the template they were to be written after."""
     known = {_bare(line) for line in prompt.source.splitlines()} if prompt is not None else set()
-    lines = [line for line in text.splitlines() if line.strip()]
-    return all(_is_heading(line, sections) or _bare(line) in known for line in lines)
+    starts = Headings(text, sections).starts
+    at = 0
+    for line in text.splitlines(keepends=True):
+        start, at = at, at + len(line)
+        if line.strip() and start not in starts and not _MARKDOWN.match(line) and _bare(line) not in known:
+            return False
+    return True
 
 
 def _bare(line: str) -> str:

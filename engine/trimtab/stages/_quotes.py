@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ..policy.scene import Scene
-from ._headings import section
+from ._headings import Headings
 
 USER = "user"
 HOST = "host"
@@ -104,9 +104,11 @@ def told_before(previous: str, title: str, known: Sequence[str], pieces: Sequenc
     have = " ".join([_words(piece.text) for piece in pieces])
     new: list[str] = []
     # Several summaries in a row are one text here.
-    while (spot := section(previous, title, known, strict=True)) is not None:
-        new += [block for block in _blocks(previous[spot[1] : spot[2]]) if not _within(block, have)]
-        previous = previous[spot[2] :]
+    headings = Headings(previous, [title, *known])
+    stop = 0
+    while (spot := headings.section(title, stop, strict=True)) is not None:
+        _, start, stop = spot
+        new += [block for block in _blocks(previous[start:stop]) if not _within(block, have)]
     return [Piece("\n".join(new), "summary")] if new else []
 
 

@@ -10,7 +10,7 @@ from ..conversation.items import Item, is_genuine
 from ..conversation.view import View
 from ..policy.narrowing import keep_range
 from ..policy.protection import MADE
-from ..policy.relations import place_of
+from ..policy.relations import places
 from ..policy.scene import Scene
 
 Part = tuple[int, int]
@@ -102,14 +102,15 @@ def _asked(scene: Scene, legal: Sequence[bool]) -> Part | str | None:
     request = scene.facts.request
     if scene.event != "manual" or request is None or (request.from_ is None and request.up_to is None):
         return None
+    place = places(scene)
     start, stop = 0, len(scene.view.items)
     if request.from_ is not None:
-        found = place_of(scene, request.from_)
+        found = place(request.from_)
         if found is None:
             return f"the message {request.from_!r} that `from` names is not in the view"
         start = _behind(legal, found) if any(legal[found:-1]) else _before(legal, found)
     if request.up_to is not None:
-        found = place_of(scene, request.up_to)
+        found = place(request.up_to)
         if found is None:
             return f"the message {request.up_to!r} that `up_to` names is not in the view"
         stop = _before(legal, found) or (_behind(legal, found) if found else 0)

@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
+from itertools import islice
 
 from ..conversation.items import Block
-from ..facts import name_of, paths_in
+from ..facts import paths_in
 from ..policy.contents import strings, texts
 from ..policy.scene import Scene
 from ._headings import section
@@ -21,6 +22,8 @@ _LEFT_OUT = re.compile(r"\.{3}|…|\[[^\[\]\n]{0,80}\]|\([^()\n]{0,80}\)|\\[nt\"
 _WORD = re.compile(r"\w+")
 LEAST_WORDS = 3
 """Shorter quotes are names of things as often as words of somebody."""
+LOOKED_UP = 2_000
+"""Different paths, quotes or values of one text that are looked up, each in all of the source; a summary has tens."""
 _EXACT = re.compile(
     r"(?<![\w.-])(?:[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
     r"|(?=[0-9a-f]{0,39}[0-9])(?=[0-9a-f]{0,39}[a-f])[0-9a-f]{7,64}|\d{1,3}(?:\.\d{1,3}){3}(?::\d{1,5})?"
@@ -58,20 +61,26 @@ class Source:
         return _words(self._all)
 
     @cached_property
-    def _paths(self) -> dict[str, set[str]]:
-        found: dict[str, set[str]] = {}
-        for path in paths_in(self._all):
-            found.setdefault(name_of(path), set()).add(_plain(path))
-        return found
+    def _slashed(self) -> str:
+        return self._all.replace("\\", "/")
+
+    @cached_property
+    def _paths(self) -> frozenset[str]:
+        return frozenset(map(_plain, paths_in(self._all)))
+
+    @cached_property
+    def _values(self) -> frozenset[str]:
+        return frozenset(exact_values(self._all))
 
     def has_path(self, path: str) -> bool:
         """Whether the path stands there, or one that it ends with or that ends with it."""
-        if path in self._all:
-            return True
-        own = "/" + _plain(path)
-        return any(
-            own.endswith("/" + known) or ("/" + known).endswith(own)
-            for known in self._paths.get(name_of(path), ())
+        own = _plain(path)
+        parts = own.split("/")
+        # All of the texts are gone through only for what is not there as itself.
+        return (
+            any("/".join(parts[at:]) in self._paths for at in range(len(parts)))
+            or path in self._all
+            or f"/{own}" in self._slashed
         )
 
     def has_quote(self, quote: str) -> bool:
@@ -81,7 +90,7 @@ class Source:
 
     def has_value(self, value: str) -> bool:
         """Whether the value stands there, as itself or within a longer one (a short hash)."""
-        return value in self._all
+        return value in self._values or value in self._all
 
 
 def _plain(path: str) -> str:
@@ -92,22 +101,23 @@ def _words(text: str) -> str:
     return " ".join(_WORD.findall(text.casefold()))
 
 
-def invented_paths(text: str, source: Source) -> list[str]:
-    """The paths of a text that its source lacks, each once."""
-    return [path for path in dict.fromkeys(paths_in(text)) if not source.has_path(path)]
+def invented_paths(text: str, source: Source) -> Iterator[str]:
+    """The paths of a text that its source lacks, each once, among the first ``LOOKED_UP``."""
+    found = dict.fromkeys(paths_in(text))
+    return (path for path in islice(found, LOOKED_UP) if not source.has_path(path))
 
 
-def invented_quotes(text: str, source: Source, sections: Sequence[str], known: Sequence[str]) -> list[str]:
-    """The quotes attributed to a user that no message holds, each once.
+def invented_quotes(
+    text: str, source: Source, sections: Sequence[str], known: Sequence[str]
+) -> Iterator[str]:
+    """The quotes attributed to a user that no message holds, each once, among the first ``LOOKED_UP``.
 
     Those are the texts in quotation marks inside of ``sections`` (headings; ``known`` are all headings), and on
     other lines those behind the word *user*.
     """
-    return [
-        quote
-        for quote in dict.fromkeys(_attributed(text, sections, known))
-        if len(_WORD.findall(quote)) >= LEAST_WORDS and not source.has_quote(quote)
-    ]
+    found = dict.fromkeys(_attributed(text, sections, known))
+    long = (quote for quote in found if len(_WORD.findall(quote)) >= LEAST_WORDS)
+    return (quote for quote in islice(long, LOOKED_UP) if not source.has_quote(quote))
 
 
 def _attributed(text: str, sections: Sequence[str], known: Sequence[str]) -> Iterator[str]:
@@ -127,6 +137,11 @@ def _attributed(text: str, sections: Sequence[str], known: Sequence[str]) -> Ite
 def _quotes(line: str, start: int) -> Iterator[str]:
     for found in _QUOTED.finditer(line, start):
         yield next(group for group in found.groups() if group is not None)
+
+
+def missing_values(text: str, source: Source) -> list[str]:
+    """The exact values of a text that its source lacks, each once, among the first ``LOOKED_UP``."""
+    return [value for value in exact_values(text)[:LOOKED_UP] if not source.has_value(value)]
 
 
 def exact_values(text: str) -> list[str]:

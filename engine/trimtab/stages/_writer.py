@@ -146,6 +146,7 @@ class _Session:
     purpose: str
     written: Written
     plain: Material | None = None
+    source: Source | None = None
     asked: set[str] = field(default_factory=set)
 
     def with_model(self, name: str) -> Core[list[Refused]]:
@@ -212,8 +213,10 @@ class _Session:
         """All that a text could be made from: the plain input, whatever a rung leaves out, and the prompt's words."""
         task, plain = self.task, self.plain
         assert plain is not None
-        blocks = (block for entry in plain.entries for block in entry.blocks)
-        return source_of(self.scene, blocks, [task.previous, task.instructions, task.pending])
+        if self.source is None:
+            blocks = (block for entry in plain.entries for block in entry.blocks)
+            self.source = source_of(self.scene, blocks, [task.previous, task.instructions, task.pending])
+        return self.source
 
     def _attempt(self, material: Material, model: str, rung: int) -> Core[Refused | None]:
         """One input, asked with one model; None if its text is accepted."""

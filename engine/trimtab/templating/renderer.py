@@ -14,6 +14,7 @@ from jinja2.exceptions import TemplateError
 
 from .constants import try_constants
 from .filters import MAX_TEXT, TooLong, shown
+from .folders import files_below, instead_of_a_file
 from .problem import TemplateProblem
 from .reads import Path_, parts_of, uses_of
 from .sandbox import BUDGET, MAX_WORK, Metering, Sandbox, inspect, static_length, too_deep
@@ -21,6 +22,7 @@ from .sandbox import BUDGET, MAX_WORK, Metering, Sandbox, inspect, static_length
 MAX_SOURCE = 200_000
 """Characters of one template's source."""
 _STEP = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
+_FILE = "put a file there that can be read"
 _NOTHING = object()
 
 
@@ -183,10 +185,8 @@ class Renderer:
         self._loading: list[str] = []
 
     def names(self) -> list[str]:
-        """The names of all templates in the folders, sorted."""
-        found: set[str] = set()
-        for folder in self.folders:
-            found.update(path.relative_to(folder).as_posix() for path in folder.rglob("*.j2"))
+        """The names of the templates in the folders, sorted; of a folder with very many, of some."""
+        found = {name for folder in self.folders for name in files_below(folder)[0] if name.endswith(".j2")}
         return sorted(found)
 
     def text(self, source: str, source_name: str = "text", line_offset: int = 0) -> Text:
@@ -223,20 +223,31 @@ class Renderer:
             path = folder.joinpath(*parts)
             try:
                 if not path.is_file():
-                    continue
+                    odd = instead_of_a_file(path)
+                    if odd is None:
+                        continue
+                    raise TemplateProblem(
+                        "missing", f"the template {name} is no file but {odd}", name, 1, _FILE
+                    )
             except OSError as error:
                 raise TemplateProblem(
-                    "missing", f"no file can be called so: {error.strerror}", name
+                    "missing", f"the template {name} cannot be looked for: {error.strerror}", name
                 ) from None
             if not path.resolve().is_relative_to(folder.resolve()):
                 hint = "copy the file into the templates folder"
                 raise TemplateProblem("outside", f"the template {name} is a link to elsewhere", name, 1, hint)
             try:
                 if path.stat().st_size > 4 * MAX_SOURCE:
-                    raise TemplateProblem("too_long", "the template is too large", name)
+                    hint = "split it with {% include %}"
+                    raise TemplateProblem("too_long", "the template is too large", name, 1, hint)
                 return path.read_text("utf-8")
-            except (OSError, UnicodeDecodeError) as error:
-                raise TemplateProblem("unreadable", f"cannot read {name}: {error}", name) from None
+            except UnicodeDecodeError as error:
+                line = error.object.count(b"\n", 0, error.start) + 1
+                hint = "save the file as UTF-8"
+                raise TemplateProblem("unreadable", f"{name} is not UTF-8", name, line, hint) from None
+            except OSError as error:
+                message = f"cannot read {name}: {error.strerror or error}"
+                raise TemplateProblem("unreadable", message, name, 1, _FILE) from None
         near = difflib.get_close_matches(name, self.names(), 1)
         hint = (
             f"did you mean {near[0]}?" if near else "looked for in the pack's templates and the shared ones"

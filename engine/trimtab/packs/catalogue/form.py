@@ -7,7 +7,7 @@ from .code import ERROR, Code, judged
 _FILE = {
     "file": Code(
         "a file or folder that cannot be read",
-        "It is not there, or its rights forbid reading it.",
+        "It is not there, it is something else than a file, or its rights forbid reading it.",
         "Name a file, or a folder that holds `pack.yaml`.",
     ),
     "encoding": Code(

@@ -24,7 +24,7 @@ def print_written(written: Written) -> str:
     else:
         lines += _inline(root, 0, 0, 0).split("\n")
     lines += _without_double_blanks(written.footer)
-    return "\n".join(lines).rstrip("\n") + "\n"
+    return "\n".join(lines) + "\n"
 
 
 def _without_double_blanks(lines: list[str]) -> list[str]:
@@ -38,6 +38,7 @@ def _block(found: Collection, indent: int) -> list[str]:
     """The lines of a collection in block style."""
     space = " " * indent
     lines: list[str] = []
+    before: Value | None = None
     for entry in found.entries:
         leading = list(entry.leading)
         nested = _is_block(entry.value)
@@ -53,10 +54,30 @@ def _block(found: Collection, indent: int) -> list[str]:
             body = [f"{space}- {inner[first].lstrip()}", *inner[first + 1 :]]
         else:
             body = _leafy(f"{space}-", entry, found, indent)
-        lines += [f"{space}{line}" if line else "" for line in _without_double_blanks(leading)]
+        leading = _without_double_blanks(_behind(before, leading))
+        lines += [f"{space}{line}" if line else "" for line in leading]
         lines += body
-    lines += [f"{space}{line}" if line else "" for line in _without_double_blanks(found.footer)]
+        before = entry.value if not entry.tail else None
+    footer = _behind(before, found.footer)
+    lines += [f"{space}{line}" if line else "" for line in _without_double_blanks(footer)]
     return lines
+
+
+def _behind(before: Value | None, lines: list[str]) -> list[str]:
+    """Comments and blank lines behind a value; the first blank ones go where they would be part of its text."""
+    number = 0
+    if before is not None and _keeps_blanks(before):
+        number = next((at for at, line in enumerate(lines) if line), len(lines))
+    return lines[number:]
+
+
+def _keeps_blanks(value: Value) -> bool:
+    """Whether a text that keeps the blank lines below it (`|+`) ends the value."""
+    if isinstance(value, Leaf):
+        return value.source[:1] in ("|", ">") and "+" in value.source.split("\n")[0].split("#")[0]
+    if value.flow or value.footer or not value.entries:
+        return False
+    return not value.entries[-1].tail and _keeps_blanks(value.entries[-1].value)
 
 
 def _is_block(value: Value) -> bool:
@@ -117,7 +138,8 @@ def _shifted(source: str, indent: int, shift: int) -> str:
     for line in rest:
         bare = line.lstrip(" ")
         at = len(line) - len(bare)
-        moved.append(" " * (max(indent + 1, at + shift) if at > 0 else 0) + bare if bare else line)
+        least = indent + 1 if bare else 0
+        moved.append(" " * (max(least, at + shift) if at > 0 else 0) + bare)
     return "\n".join([first, *moved])
 
 

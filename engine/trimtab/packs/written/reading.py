@@ -3,39 +3,46 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import yaml
 
 from .tree import Collection, Entry, Leaf, Unwritable, Value, Written
 
-_TOKEN = re.compile(r"#[^\n]*|\n|[ \t]+|---|\.\.\.|.", re.DOTALL)
+_TOKEN = re.compile(r"#[^\n]*|\n|[ \t]+|.", re.DOTALL)
 _END_OF_LINE = re.compile(r"[ \t]*(#[^\n]*)?(?=\n|\Z)")
+_ODD_BREAK = re.compile("[\r\x85\u2028\u2029]")
+_ABOVE = re.compile(r"#.*|%.*|---([ \t]+#.*)?|")
+_BELOW = re.compile(r"#.*|\.\.\.([ \t]+#.*)?|")
 
 
 def read_written(text: str) -> Written:
     """The tree of a text that the strict reader accepts. Raises Unwritable."""
-    if re.search("[\r\x85\u2028\u2029]", text):
-        raise Unwritable("a line break that is none of the usual ones", 1)
+    reader = _Reader(text)
+    odd = _ODD_BREAK.search(text)
+    if odd is not None:
+        hint = "end lines with a line feed; inside a text write it as an escape in double quotes"
+        raise reader.fail(f"a line break of another kind (U+{ord(odd.group()):04X})", odd.start(), hint)
     # The parser of the strict reader: the two that PyYAML has do not accept quite the same.
     loader: Any = yaml.CBaseLoader if yaml.__with_libyaml__ else yaml.BaseLoader
     try:
         node = yaml.compose(text, Loader=loader)
     except yaml.YAMLError as error:
-        raise Unwritable(f"not YAML: {error}", 1) from None
+        mark = getattr(error, "problem_mark", None)
+        at = reader.offset(mark) if mark is not None else 0
+        raise reader.fail(f"no YAML: {getattr(error, 'problem', error)}", at, "see `trimtab check`") from None
     assert node is not None
-    return _Reader(text).whole(node)
+    return reader.whole(node)
 
 
 @dataclass(slots=True)
 class _Gap:
-    """What stands between two values: comments and blank lines, with the marks of YAML among them."""
+    """What stands between two values: comments and blank lines."""
 
     first: str = ""  # the comment on the line where the gap begins
     spaces: str = ""  # in front of it
-    lines: list[tuple[int, str]] | None = None  # the lines below: column and comment, an empty one is blank
-    marks: str = ""
+    lines: list[str] = field(default_factory=list)  # comments below it; an empty one is a blank line
     breaks: bool = False
 
 
@@ -53,53 +60,72 @@ class _Reader:
         return min(self.lines[line] + int(mark.column), len(self.text))
 
     def whole(self, node: Any) -> Written:
-        gap = self.gap(self.offset(node.start_mark), "---")
-        header = ([gap.first] if gap.first else []) + [line for _, line in gap.lines or ()]
-        if "---" in gap.marks:
-            header.append("---")
+        start = self.offset(node.start_mark)
+        *lines, rest = self.text[:start].split("\n")
+        # A value behind its `---` goes to a line of its own.
+        header = self.around([*lines, rest] if rest.strip() else lines, 0, _ABOVE)
+        self.at = start
         value = self.value(node, -1)
-        rest = ""
-        if isinstance(value, Leaf) or value.flow:
-            rest = self.rest_of_line()
-        below = self.gap(len(self.text), "...")
-        footer = ([rest] if rest else []) + [line for _, line in below.lines or ()]
-        if isinstance(value, Collection) and not value.flow:
+        is_block = isinstance(value, Collection) and not value.flow
+        rest = "" if is_block else self.rest_of_line().strip()
+        if self.at < len(self.text) and self.text[self.at] == "\n":
+            self.at += 1
+        footer = self.around(self.text[self.at :].split("\n"), self.at, _BELOW)
+        footer = [rest, *footer] if rest else footer
+        while footer and not footer[-1]:
+            del footer[-1]
+        if isinstance(value, Collection) and is_block:
             value.footer += footer
             footer = []
         return Written(value, header, footer)
 
-    def fail(self, message: str, at: int) -> Unwritable:
-        return Unwritable(message, self.text.count("\n", 0, at) + 1)
+    def around(self, lines: list[str], at: int, known: re.Pattern[str]) -> list[str]:
+        """The lines above or below the value, of which the first begins at ``at``; all have to be ``known``."""
+        for line in lines:
+            if not known.fullmatch(line.strip()):
+                raise self.unknown(at + len(line) - len(line.lstrip()))
+            at += len(line) + 1
+        return [line.strip() for line in lines]
+
+    def fail(self, message: str, at: int, hint: str) -> Unwritable:
+        return Unwritable(message, self.text.count("\n", 0, at) + 1, self.column(at) + 1, hint)
+
+    def unknown(self, at: int) -> Unwritable:
+        """What stands where only comments and blank lines are expected."""
+        found = self.text[at]
+        if found == "?":
+            return self.fail("a key written with `?`", at, "write `key: value`, a long key in quotes")
+        where = "where only a comment or a blank line can be kept"
+        return self.fail(
+            f"`{found}` stands {where}", at, "write each key on a line of its own, in block style"
+        )
 
     def column(self, at: int) -> int:
         return at - (self.text.rfind("\n", 0, at) + 1)
 
     def gap(self, end: int, allowed: str = "") -> _Gap:
-        """What stands from here to ``end``; ``allowed`` are the marks that may be among it."""
-        found = _Gap(lines=[])
-        assert found.lines is not None
-        at, spaces, empty = self.at, "", False
+        """What stands from here to ``end``; ``allowed`` is the sign of YAML that may be among it."""
+        found = _Gap()
+        spaces, empty = "", False
         for match in _TOKEN.finditer(self.text, self.at, end):
             token = match.group()
             if token == "\n":
                 if empty:
-                    found.lines.append((0, ""))
+                    found.lines.append("")
                 empty, found.breaks = True, True
                 spaces = ""
             elif token[0] in " \t":
                 spaces = token
             elif token[0] == "#":
                 if found.breaks:
-                    found.lines.append((self.column(match.start()), token.rstrip()))
+                    found.lines.append(token.rstrip())
                 else:
                     found.first, found.spaces = token.rstrip(), spaces
                 empty = False
-            elif token in allowed:
-                found.marks += token
+            elif token == allowed:
                 empty = False
             else:
-                raise self.fail(f"`{token}` in an unusual place", at)
-            at = match.end()
+                raise self.unknown(match.start())
         self.at = end
         return found
 
@@ -149,11 +175,7 @@ class _Reader:
         start, end = self.offset(node.start_mark), self.offset(node.end_mark)
         source = self.text[start:end]
         if node.style in ("|", ">"):
-            header = source.split("\n", 1)[0].split("#", 1)[0]
-            if "+" not in header:
-                source = source.rstrip(" \n")
-            elif source.endswith("\n"):
-                source = source[:-1]
+            source = _whole_lines(source, node.value)
         self.at = start + len(source)
         return Leaf(source, node.value)
 
@@ -163,7 +185,7 @@ class _Reader:
         found = Collection(True, False, self.column(self.offset(node.start_mark)))
         for key, value in node.value:
             gap = self.gap(self.offset(key.start_mark))
-            entry = Entry(Leaf("", ""), self.leaf(key), [line for _, line in gap.lines or ()])
+            entry = Entry(Leaf("", ""), self.leaf(key), gap.lines)
             self.content(entry, value, ":", found.column)
             found.entries.append(entry)
         found.footer = [line for _, line in self.below(parent, False)]
@@ -175,7 +197,7 @@ class _Reader:
             start = self.offset(value.start_mark)
             dash = self.dash(start)
             gap = self.gap(dash)
-            entry = Entry(Leaf("", ""), None, [line for _, line in gap.lines or ()])
+            entry = Entry(Leaf("", ""), None, gap.lines)
             self.content(entry, value, "-", found.column)
             found.entries.append(entry)
         found.footer = [line for _, line in self.below(parent, False)]
@@ -186,7 +208,7 @@ class _Reader:
         for match in _TOKEN.finditer(self.text, self.at, end):
             if match.group() == "-":
                 return match.start()
-        raise self.fail("an entry without its dash", end)
+        raise self.unknown(end)
 
     def content(self, entry: Entry, node: Any, mark: str, column: int) -> None:
         """The value of an entry in block style, with all that belongs to it."""
@@ -197,7 +219,7 @@ class _Reader:
             gap = self.gap(start)
             entry.comment = gap.spaces + gap.first if gap.first else ""
             entry.below = gap.breaks
-            lines = [line for _, line in gap.lines or () if line]
+            lines = [line for line in gap.lines if line]
             if lines:  # comments between a key and its value: they go in front of both
                 entry.leading += lines
             entry.value = self.value(node, column)
@@ -220,12 +242,12 @@ class _Reader:
             first = key if key is not None else value
             gap = self.gap(self.offset(first.start_mark), ",")
             self.behind(found, gap)
-            entry = Entry(Leaf("", ""), None, [line for _, line in gap.lines or () if line])
+            entry = Entry(Leaf("", ""), None, [line for line in gap.lines if line])
             entry.breaks, entry.column = gap.breaks, self.column(self.offset(first.start_mark))
             if key is not None:
                 entry.key = self.leaf(key)
                 inside = self.gap(self.offset(value.start_mark), ":")
-                between = ([inside.first] if inside.first else []) + [line for _, line in inside.lines or ()]
+                between = ([inside.first] if inside.first else []) + inside.lines
                 entry.leading += [line for line in between if line]
             entry.value = self.value(value, found.column)
             found.entries.append(entry)
@@ -233,7 +255,7 @@ class _Reader:
             end = self.offset(node.end_mark) - 1
             gap = self.gap(end, ",")
             self.behind(found, gap)
-            found.footer = [line for _, line in gap.lines or () if line]
+            found.footer = [line for line in gap.lines if line]
             if gap.breaks:
                 found.closes = self.column(end)
             self.at = end + 1
@@ -245,5 +267,22 @@ class _Reader:
             return
         if found.entries:
             found.entries[-1].trailing = gap.spaces + gap.first
-        elif gap.lines is not None:
-            gap.lines.insert(0, (0, gap.first))
+        else:
+            gap.lines.insert(0, gap.first)
+
+
+def _whole_lines(source: str, text: str) -> str:
+    """A block scalar without what of the file's blank lines is none of its text, and with no need of the file's end."""
+    header, *lines = source.split("\n")
+    sign, remark, comment = header.partition("#")
+    if "+" in sign:
+        lines = lines[:-1] if lines and not lines[-1] else lines
+    else:
+        last = text.rstrip("\n").rpartition("\n")[2]
+        blanks = last if not last.strip() else ""  # a last line of nothing but blanks is text
+        while lines and not lines[-1].strip() and not (blanks and lines[-1].endswith(blanks)):
+            del lines[-1]
+    if text and not text.endswith("\n") and "-" not in sign:
+        # The file ends with this very line: with a line break behind it the text would have one more.
+        header = sign.replace("+", "").replace(sign[0], f"{sign[0]}-") + remark + comment
+    return "\n".join([header, *lines])

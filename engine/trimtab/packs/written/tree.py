@@ -8,12 +8,17 @@ from typing import TypeAlias
 
 
 class Unwritable(ValueError):
-    """A text that is YAML, but laid out in a way that cannot be printed again; ``line`` counts from 1."""
+    """A text that is YAML, but laid out in a way that cannot be printed again.
 
-    def __init__(self, message: str, line: int) -> None:
+    ``line`` and ``column`` count from 1; ``hint`` says how to write it instead.
+    """
+
+    def __init__(self, message: str, line: int, column: int, hint: str) -> None:
         super().__init__(message)
         self.message = message
         self.line = line
+        self.column = column
+        self.hint = hint
 
 
 @dataclass(slots=True)
@@ -81,7 +86,7 @@ Value: TypeAlias = Leaf | Collection
 
 @dataclass(slots=True)
 class Written:
-    """A whole text: what stands above the first key, the value, what stands below the last."""
+    """A whole text: the lines above the first key (directives and `---` among them), the value, those below it."""
 
     root: Value
     header: list[str]
