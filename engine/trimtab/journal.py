@@ -11,12 +11,12 @@ import errno
 import json
 import os
 import stat
-import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
 from .conversation.edits import Commit
+from .locks import lock, unlock
 from .records import (
     FORMAT,
     Fail,
@@ -31,11 +31,6 @@ from .records import (
     encode,
     ranges,
 )
-
-if sys.platform == "win32":
-    import msvcrt
-else:
-    import fcntl
 
 __all__ = [
     "FORMAT",
@@ -235,11 +230,11 @@ class DiskJournal:
         if self._fd < 0:
             raise JournalError("the journal is closed", path=self._path, hint="reload it")
         fd = self._fd
-        _lock(fd, exclusive=self._write)
+        lock(fd, exclusive=self._write)
         try:
             yield fd
         finally:
-            _unlock(fd)
+            unlock(fd)
 
     def _take(self, data: bytes) -> None:
         """Read all whole writes of ``data``; ``_end`` becomes the place where the last of them ends."""
@@ -348,24 +343,3 @@ def _read(fd: int) -> bytes:
     while part := os.read(fd, 1 << 20):
         parts.append(part)
     return b"".join(parts)
-
-
-if sys.platform == "win32":
-    # Locks there are mandatory and cover bytes: one far behind the end keeps the text readable.
-    _LOCKED_BYTE = 1 << 40
-
-    def _lock(fd: int, exclusive: bool) -> None:
-        os.lseek(fd, _LOCKED_BYTE, os.SEEK_SET)
-        msvcrt.locking(fd, msvcrt.LK_LOCK, 1)
-
-    def _unlock(fd: int) -> None:
-        os.lseek(fd, _LOCKED_BYTE, os.SEEK_SET)
-        msvcrt.locking(fd, msvcrt.LK_UNLCK, 1)
-
-else:
-
-    def _lock(fd: int, exclusive: bool) -> None:
-        fcntl.flock(fd, fcntl.LOCK_EX if exclusive else fcntl.LOCK_SH)
-
-    def _unlock(fd: int) -> None:
-        fcntl.flock(fd, fcntl.LOCK_UN)

@@ -5,28 +5,33 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from .conversation.digest import digest
 from .conversation.edits import Commit, Edit, Mark, Rewrite, Splice, Spot
 from .conversation.fold import Overlay, fold
 from .conversation.view import View
+from .effects import Core, EffectFailed, drive, get
 from .journal import Conflict, JournalError
 from .policy.history import RESTORE
 from .records import Record, Undo
+from .retrying import at_once, lasting
 from .trial import Standing
 
 if TYPE_CHECKING:
     from .session import Session
 
-TRIES = 50
-"""How often taking back starts over when another process has written meanwhile; a try takes milliseconds."""
+Made: TypeAlias = tuple[Commit, Sequence[Record]]
+"""The commit a call is about, and what is to be written."""
 
 
 def undone(session: Session, commit_id: str, with_later: bool) -> Commit:
-    """Record the undo of a commit, or also of what is on top of it. Raises LookupError if none is in force, OSError."""
+    """Record the undo of a commit, or also of what is on top of it.
 
-    def make() -> tuple[Commit, Sequence[Record]]:
+    Raises LookupError if none is in force, OSError, Conflict.
+    """
+
+    def make() -> Made:
         commit = _known(session, commit_id)
         ids = [one.id for one in reversed(later(session, commit_id))] if with_later else []
         if commit_id not in session.track.history.undone:
@@ -35,7 +40,7 @@ def undone(session: Session, commit_id: str, with_later: bool) -> Commit:
             raise LookupError(f"commit {commit_id} is undone already")
         return commit, [Undo(one) for one in ids]
 
-    return _recorded(session, make)
+    return _recorded(session, lambda: at_once(make))
 
 
 def later(session: Session, commit_id: str) -> tuple[Commit, ...]:
@@ -52,26 +57,24 @@ def later(session: Session, commit_id: str) -> tuple[Commit, ...]:
     )
 
 
-def _recorded(session: Session, make: Callable[[], tuple[Commit, Sequence[Record]]]) -> Commit:
+def _recorded(session: Session, make: Callable[[], Core[Made]]) -> Commit:
     """Write what ``make`` makes of the session as it is, read anew as often as somebody else has written."""
-    for left in reversed(range(TRIES)):
-        commit, records = make()
-        try:
-            session.journal.append(records)
-            for record in records:
-                session.track.history.add(record)
-            _refold(session)
-            return commit
-        except Conflict:
-            if not left:
-                raise
-            session._reload()
-        except (JournalError, OSError):
-            raise  # nothing was written
-        except BaseException:
-            session._reload()  # an interrupt: the journal knows whether it was written
-            raise
-    raise AssertionError("the last try returns or raises")
+    return drive(lasting(session, lambda: _written(session, make())), session._answer)
+
+
+def _written(session: Session, making: Core[Made]) -> Core[Commit]:
+    commit, records = yield from making
+    try:
+        session.journal.append(records)
+        for record in records:
+            session.track.history.add(record)
+        _refold(session)
+        return commit
+    except (Conflict, JournalError, OSError):
+        raise  # nothing was written
+    except BaseException:
+        session._reload()  # an interrupt: the journal knows whether it was written
+        raise
 
 
 def _known(session: Session, commit_id: str) -> Commit:
@@ -84,16 +87,16 @@ def _known(session: Session, commit_id: str) -> Commit:
 
 
 def restored(session: Session, wanted: Sequence[Spot | tuple[int, int] | str]) -> Commit:
-    """Commit ``ORIGINAL`` for these spots. Raises LookupError where there is nothing to restore, OSError."""
+    """Commit ``ORIGINAL`` for these spots. Raises LookupError where there is nothing to restore, OSError, Conflict."""
     spots = list(dict.fromkeys(spot for one in wanted for spot in spots_of(session, one)))
     if not spots:
         raise LookupError("no spot is named")
     # What the host no longer has is known from its list, which a session read anew does not have.
     baked = dict(session.track.builder.baked)
 
-    def make() -> tuple[Commit, Sequence[Record]]:
+    def make() -> Core[Made]:
+        edits = yield from _originals(session, spots, baked)
         history = session.track.history
-        edits = _originals(session, spots, baked)
         commit = Commit(history.next_commit(), RESTORE, history.next_run(), edits)
         if session.journal.path is not None:
             commit = replace(commit, results=_results(session, commit))
@@ -102,7 +105,7 @@ def restored(session: Session, wanted: Sequence[Spot | tuple[int, int] | str]) -
     return _recorded(session, make)
 
 
-def _originals(session: Session, spots: Sequence[Spot], baked: Mapping[int, int]) -> tuple[Edit, ...]:
+def _originals(session: Session, spots: Sequence[Spot], baked: Mapping[int, int]) -> Core[tuple[Edit, ...]]:
     """Edits that bring these spots back; of several stored texts the first is the original."""
     history = session.track.history
     # The newest commit in force that has changed each spot.
@@ -126,13 +129,21 @@ def _originals(session: Session, spots: Sequence[Spot], baked: Mapping[int, int]
             raise LookupError(f"{spot.serial}:{spot.block} is restored already, by commit {by}")
         edits.append(Rewrite((spot,), Mark.ORIGINAL))
         if baked.get(spot.serial):
-            text = session.engine.ports.store.get(stored[spot]) if spot in stored else None
+            text = (yield from _stored(stored[spot])) if spot in stored else None
             if text is None:
                 raise LookupError(
                     f"the original of {spot.serial}:{spot.block} is gone: the host no longer has it"
                 )
             edits.append(Rewrite((spot,), _original(session, spot, text)))
     return tuple(edits)
+
+
+def _stored(name: str) -> Core[str | None]:
+    """Text of a stored file, or None. Raises what the store raises: here it fails no stage, but the host's call."""
+    try:
+        return (yield from get(name))
+    except EffectFailed as failed:
+        raise failed.problem from None
 
 
 def spots_of(session: Session, wanted: Spot | tuple[int, int] | str) -> Iterable[Spot]:

@@ -28,7 +28,7 @@ from .policy.stage import EVENTS, SENDING
 from .receipt import StageReport, Trouble
 from .records import Record, RunRecord
 from .resuming import factor_numbers
-from .retrying import UNKNOWN, Paid
+from .retrying import at_once, lasting
 from .revision import later, restored, undone
 from .running import Run
 from .sending import failed_facts, may_send, refused_tokens, throttled
@@ -38,9 +38,6 @@ from .trial import Sent
 
 if TYPE_CHECKING:
     from .engine import Engine
-
-TRIES = 50
-"""How often a run starts over when another process has written to the journal meanwhile."""
 
 
 class SessionBusy(RuntimeError):
@@ -63,7 +60,7 @@ class Session:
     def __init__(self, engine: Engine, journal: Journal) -> None:
         self.engine = engine
         self.journal = journal
-        self._running = False
+        self._running = self._torn = False
         self.desk = Desk()
         self._load()
 
@@ -79,54 +76,21 @@ class Session:
         """Run the pack for one event. The journal is written before this returns.
 
         Raises ValueError for an unknown event, a request not made of messages or facts that are none, SessionBusy,
-        StageFailed where a stage says ``on_failure: raise``, InvalidRequest if the engine is strict, OSError if the
-        journal cannot be written; then nothing has happened.
+        StageFailed where a stage says ``on_failure: raise``, InvalidRequest if the engine is strict, OSError or
+        JournalError if the journal cannot be written, Conflict if other processes write to it all the time (wait and
+        run again, or give each a session directory of its own); then nothing has happened.
         """
-        paid = Paid()
-
-        def perform(effect: Effect) -> Any:
-            reply = paid.recall(effect)
-            return paid.keep(effect, self._answer(effect)) if reply is UNKNOWN else reply
-
         facts = checked(request, facts)
         with self._turn():
-            for left in reversed(range(TRIES)):
-                try:
-                    return drive(self._core(request, event, facts), perform)
-                except Conflict:
-                    if not left:
-                        raise
-                    self._reload()
-                    paid.again()
-        raise AssertionError("the last try returns or raises")
+            return drive(lasting(self, lambda: self._core(request, event, facts)), self._answer)
 
     async def arun(
         self, request: Request, event: str = "before_request", facts: Facts | None = None
     ) -> Outcome:
-        """The same with async ports; cancelling it leaves no trace."""
-        import asyncio  # costs what a synchronous program need not pay
-
-        paid = Paid()
-
-        async def perform(effect: Effect) -> Any:
-            reply = paid.recall(effect)
-            if reply is not UNKNOWN:
-                return reply
-            if isinstance(effect, Wait):
-                return paid.keep(effect, await asyncio.to_thread(self.desk.wait, effect))
-            return paid.keep(effect, await self.engine.ports.aperform(effect))
-
+        """The same with async ports; cancelling it leaves no trace. Raises what ``run`` does."""
         facts = checked(request, facts)
         with self._turn():
-            for left in reversed(range(TRIES)):
-                try:
-                    return await adrive(self._core(request, event, facts), perform)
-                except Conflict:
-                    if not left:
-                        raise
-                    self._reload()
-                    paid.again()
-        raise AssertionError("the last try returns or raises")
+            return await adrive(lasting(self, lambda: self._core(request, event, facts)), self._aanswer)
 
     def explain(self, request: Request, event: str = "before_request", facts: Facts | None = None) -> Outcome:
         """What ``run`` would do and why, with every condition; no model is called and nothing is written."""
@@ -141,21 +105,22 @@ class Session:
         ``request`` is the conversation as it is now; notes about messages it no longer has are void. Returns what
         became of each ended job, as ``Receipt.jobs`` has it (``done``, ``refused`` or ``failed``; ``remarks`` of one
         that is done have ``written``: its ``chars`` and ``tokens``); jobs that have not ended stay. Raises ValueError
-        for a request not made of messages, SessionBusy, OSError if the journal cannot be written.
+        for a request not made of messages, SessionBusy, OSError if the journal cannot be written, Conflict as ``run``
+        does.
         """
         facts = checked(request, facts)
         with self._turn():
-            for left in reversed(range(TRIES)):
-                try:
-                    return adopted(self, request, facts)
-                except Conflict:
-                    if not left:
-                        raise
-                    self._reload()
-        raise AssertionError("the last try returns or raises")
+            return drive(lasting(self, lambda: at_once(lambda: adopted(self, request, facts))), self._answer)
 
     def _answer(self, effect: Effect) -> Any:
         return self.desk.wait(effect) if isinstance(effect, Wait) else self.engine.ports.perform(effect)
+
+    async def _aanswer(self, effect: Effect) -> Any:
+        if isinstance(effect, Wait):
+            import asyncio  # costs what a synchronous program need not pay
+
+            return await asyncio.to_thread(self.desk.wait, effect)
+        return await self.engine.ports.aperform(effect)
 
     def account(self, request: Request, facts: Facts | None = None, event: str = "before_request") -> Account:
         """What the request holds by category, before any stage runs; nothing is written (``accounting``)."""
@@ -183,13 +148,18 @@ class Session:
             raise SessionBusy("this session is in the middle of a run; open another one, or wait for it")
         self._running = True
         try:
+            if self._torn:
+                self._reload()
             yield
         finally:
             self._running = False
 
     def _reload(self) -> None:
+        # Should this be interrupted, or fail, the next one to use the session begins with it.
+        self._torn = True
         self.journal.reload()
         self._load()
+        self._torn = False
 
     def _core(
         self, request: Request, event: str, facts: Facts, dry: bool = False
@@ -361,7 +331,7 @@ class Session:
         What its run committed on top of it stays, unless ``with_later``: ``later`` says what that is. The commit's
         stage keeps off what it had changed, but at ``overflow``; other stages may change it. Messages that an
         undone commit had added may be added again. Raises LookupError if there is no such commit, or it is undone
-        already (``with_later``: and all that is on top of it).
+        already (``with_later``: and all that is on top of it), SessionBusy, OSError, Conflict as ``run`` does.
         """
         with self._turn():
             return undone(self, commit_id, with_later)
@@ -378,7 +348,8 @@ class Session:
     def restore(self, spots: str | Iterable[Spot | tuple[int, int] | str]) -> Commit:
         """Bring originals back and keep every stage away from them; a text is ``17:0`` or names a tool call.
 
-        Raises LookupError where there is nothing to restore, it is restored already, or the original is gone.
+        Raises LookupError where there is nothing to restore, it is restored already, or the original is gone,
+        SessionBusy, OSError, Conflict as ``run`` does.
         """
         with self._turn():
             return restored(self, [spots] if isinstance(spots, str | Spot) else list(spots))

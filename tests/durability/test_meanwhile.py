@@ -25,6 +25,7 @@ from tests.durability.support import (
 
 import trimtab.conversation.lineage
 import trimtab.journal
+import trimtab.retrying
 import trimtab.revision
 import trimtab.session
 import trimtab.track
@@ -100,6 +101,20 @@ def test_an_endless_competitor_is_told_as_a_conflict_and_nothing_is_half_done(tm
     assert body(run(opened(tmp_path), MESSAGES[:UPTO])) == before
 
 
+def test_a_session_whose_reading_was_interrupted_reads_again(tmp_path: Path) -> None:
+    calm = body(run(opened(tmp_path / "calm"), MESSAGES[:UPTO]))
+    session = opened(tmp_path / "session")
+    Meanwhile(tmp_path / "session", session, 1)
+    replay = trimtab.track.Track.replay
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(trimtab.track.Track, "replay", lambda *_: interrupt())
+        with pytest.raises(KeyboardInterrupt):
+            run(session, MESSAGES[:UPTO])
+    assert trimtab.track.Track.replay is replay
+    assert body(run(session, MESSAGES[:UPTO])) == calm
+    check_folder(tmp_path / "session", results_of(MESSAGES))
+
+
 TWICE = LASTING.replace('text: "[cleared]"', 'store: cleared, text: "[cleared]"')
 
 
@@ -123,6 +138,7 @@ WATCHED = frozenset(
     for module in (
         trimtab.conversation.lineage,
         trimtab.journal,
+        trimtab.retrying,
         trimtab.revision,
         trimtab.session,
         trimtab.track,

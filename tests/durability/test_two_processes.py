@@ -27,12 +27,17 @@ TURNS = 3
 
 
 def race(folder: Path, *names: str, pause: float = 0.002) -> list[Any]:
+    """What each racer told."""
+    return told_by("racer", folder, names, str(TURNS), str(pause))
+
+
+def told_by(module: str, folder: Path, names: tuple[str, ...], *arguments: str) -> list[Any]:
     """What each process told, all of them let go at once."""
     env = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
-    command = [sys.executable, "-m", "tests.durability.racer", str(folder)]
+    command = [sys.executable, "-m", f"tests.durability.{module}", str(folder)]
     racers = [
         subprocess.Popen(
-            [*command, name, str(TURNS), str(pause)],
+            [*command, name, *arguments],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             env=env,
@@ -85,3 +90,26 @@ def test_several_processes_on_one_session_all_finish(
     for number in range(2):
         folder = tmp_path / str(number)
         check_race(folder, names, race(folder, *names, pause=pause))
+
+
+def check_loops(folder: Path, names: tuple[str, ...], seconds: float, least: float) -> None:
+    """All finish, the journal is whole, nobody has less than the ``least`` share of all runs."""
+    told = told_by("looper", folder, names, str(seconds))
+    runs = [record for record in check_folder(folder) if isinstance(record, RunRecord)]
+    assert [record.n for record in runs] == list(range(1, len(runs) + 1))
+    shares = [one["runs"] / len(runs) for one in told]
+    assert sum(shares) == 1
+    assert min(shares) >= least, told
+    assert not list(folder.glob("*.turn"))
+
+
+@pytest.mark.parametrize("names", [("a", "a"), ("a", "b")], ids=["same-branch", "two-branches"])
+def test_of_two_processes_that_never_pause_neither_starves(tmp_path: Path, names: tuple[str, ...]) -> None:
+    check_loops(tmp_path / "session", names, 2, 0.1)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("names", [("a", "b"), ("a", "a", "a"), ("a", "b", "c")], ids="-".join)
+def test_of_several_processes_that_never_pause_none_starves(tmp_path: Path, names: tuple[str, ...]) -> None:
+    for number in range(6):
+        check_loops(tmp_path / str(number), names, 10, 0.1)

@@ -56,7 +56,7 @@ def failure_of(error: Exception) -> Failure | None:
         )
         return Failure(PROBLEMS, f"{place}{error.message}", error.hint or "")
     if isinstance(error, Conflict):
-        return Failure(PROBLEMS, str(error), "another process works in this session directory; try again")
+        return Failure(PROBLEMS, str(error))
     if isinstance(error, StageFailed):
         return Failure(
             PROBLEMS, str(error), "the stage says `on_failure: raise`; nothing of this run was kept"
