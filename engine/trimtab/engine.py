@@ -12,9 +12,9 @@ from .asking import Asked, asked, definitions
 from .conversation.items import ItemMaker
 from .files import Files, NoFiles
 from .journal import DiskJournal, MemoryJournal
+from .packs.given import given_values
 from .packs.load import load
-from .packs.pack import Pack
-from .policy.scene import NUMBER_NAMES
+from .packs.pack import Pack, Setting
 from .ports import HookPort, Ports
 from .redaction import Redactor
 from .redaction import make as make_redactor
@@ -30,14 +30,19 @@ THINKING = ("strip", "drop_block")
 
 
 class Engine:
-    """Made by ``Engine.load``, or of a ``Pack``. May be shared by any number of sessions."""
+    """Made by ``Engine.load``, or of a ``Pack``. May be shared by any number of sessions.
+
+    ``settings`` are values for the pack's settings; ``models`` gives for model globs, of which the first that matches
+    counts, a window, ``max_output`` or ``max_input`` in tokens, or settings. Raises PackError where one of these is
+    not what the pack's own must be, ValueError for another wrong keyword.
+    """
 
     def __init__(
         self,
         pack: Pack,
         *,
-        settings: Mapping[str, bool | float | str] | None = None,
-        models: Mapping[str, Mapping[str, float]] | None = None,
+        settings: Mapping[str, Setting] | None = None,
+        models: Mapping[str, Mapping[str, Setting]] | None = None,
         summarizer: Summarizer | None = None,
         store: Store | None = None,
         files: Files | None = None,
@@ -51,15 +56,7 @@ class Engine:
         if thinking not in THINKING:
             raise ValueError(f"thinking is {thinking!r}; it may be {' or '.join(THINKING)}")
         self.pack = pack
-        self.settings = dict(settings or {})
-        self.models = {name: dict(values) for name, values in (models or {}).items()}
-        pack.accept_settings(self.settings)
-        for name, values in self.models.items():
-            for key in values:
-                if key not in NUMBER_NAMES and key not in pack.settings:
-                    raise ValueError(
-                        f"models: {name}: {key!r} is neither {', '.join(NUMBER_NAMES)} nor a setting"
-                    )
+        self.settings, self.models = given_values(pack, settings, models)
         self.counter = make(counter) if isinstance(counter, str) else counter
         self.maker = ItemMaker(self.counter.count, media_tokens)
         self.profile = profile
@@ -78,7 +75,8 @@ class Engine:
     def load(cls, pack: str | os.PathLike[str] | Pack = "claude-code", **keywords: Any) -> Engine:
         """An engine of a pack's name, path, or a ``Pack``. Keywords as in ``Engine``.
 
-        Raises PackError with everything that is wrong with the pack, ValueError for a wrong keyword.
+        Raises PackError with everything that is wrong with the pack, or with settings and models, ValueError for a
+        wrong keyword.
         """
         return cls(
             pack if isinstance(pack, Pack) else load(pack if isinstance(pack, str) else Path(pack)),

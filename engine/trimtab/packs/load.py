@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from .check import downgraded, errors, examine, finished
 from .context import Context
+from .given import given_settings
 from .installed import PACK_FILE, installed_packs
 from .pack import Pack, Setting
 from .problems import PackError, Problem
@@ -141,8 +142,7 @@ def load(
     report = check(name, overrides, kinds=kinds, missing_templates=missing_templates)
     if report.pack is None:
         raise PackError(errors(report.problems))
-    if settings:
-        report.pack.accept_settings(settings)
+    given_settings(report.pack, settings)
     return report.pack
 
 

@@ -12,8 +12,7 @@ from ..matching import Categories, Globs
 from ..policy.expressions import Quantity
 from ..policy.stage import NOWHERE, Source, Stage
 from ..templating import Renderer
-from .context import setting_value, type_name
-from .problems import PackError, Problem, near_or_all
+from .context import setting_value
 
 Setting: TypeAlias = bool | float | str
 MODEL_FIGURES = ("window", "max_output", "max_input")
@@ -80,24 +79,6 @@ class Pack:
 
     def _own_type(self, name: str, value: Setting) -> Setting:
         return value if isinstance(self.settings.get(name), str) else setting_value(value)
-
-    def accept_settings(self, settings: Mapping[str, Setting]) -> None:
-        """Raises PackError if the host sets what the pack does not declare, or with another type."""
-        problems = []
-        for name, value in settings.items():
-            if name not in self.settings:
-                problems.append(
-                    Problem(
-                        "unknown-setting",
-                        f"the pack `{self.name}` has no setting `{name}`",
-                        hint=near_or_all(name, self.settings),
-                    )
-                )
-            elif type_name(self._own_type(name, value)) != type_name(self.settings[name]):
-                message = f"the setting `{name}` is {type_name(self.settings[name])}, not {type_name(value)}"
-                problems.append(Problem("type", message, hint="give a value of the same type"))
-        if problems:
-            raise PackError(problems)
 
 
 def _first(models: Sequence[tuple[str, Mapping[str, Setting]]], model: str) -> Mapping[str, Setting]:

@@ -7,6 +7,7 @@ from typing import Any
 
 from ..conversation.request import Usage
 from ..facts import ApiError, Facts, ManualRequest
+from ..packs.given import given_settings
 from ..packs.names import BUILT_IN_FACTS, HOST_FACTS
 from ..packs.nodes import Node
 from ..packs.pack import MODEL_FIGURES, Pack, Setting
@@ -88,7 +89,7 @@ class Host:
                 self.values.unknown(each, name, known, "unknown-setting", "setting", on_key=True)
             value: Any = each.value
             try:
-                self.pack.accept_settings({name: value})
+                given_settings(self.pack, {name: value})
             except PackError as error:
                 problem = error.problems[0]
                 self.values.fail(each, problem.code, problem.message, problem.hint)
