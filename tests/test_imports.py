@@ -37,6 +37,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
         "jobs",
     ),
     ("ports",),
+    ("answers",),
     ("journal", "store", "files", "summarizers", "redaction"),
     ("locks",),
     ("packs",),

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from time import sleep
 from typing import Any
 
+from .answers import clean_texts, hook_reply, place, summary_reply, text
 from .effects import (
     Ask,
     AskFailed,
@@ -49,18 +50,18 @@ class Ports:
     def perform(self, effect: Effect) -> Any:
         """Answer one effect. What a port raises is the stage's to handle."""
         if isinstance(effect, Ask):
-            return self._summarizer().answer(effect.question)
+            return summary_reply(self._summarizer().answer(effect.question))
         return self._rest(effect)
 
     async def aperform(self, effect: Effect) -> Any:
         """The same in an event loop; files and store are reached in a worker thread."""
         if isinstance(effect, Ask):
-            return await self._summarizer().aanswer(effect.question)
+            return summary_reply(await self._summarizer().aanswer(effect.question))
         if isinstance(effect, Pause):
             return await asyncio.sleep(effect.seconds)
         if isinstance(effect, Hook) and self.hooks is not None:
             said: Any = self.hooks(effect.moment, effect.stage, effect.text)
-            return _hook_reply(await said if isinstance(said, Awaitable) else said)
+            return hook_reply(await said if isinstance(said, Awaitable) else said)
         return await asyncio.to_thread(self._rest, effect)
 
     def dry(self, effect: Effect) -> Any:
@@ -83,13 +84,13 @@ class Ports:
 
     def _rest(self, effect: Effect) -> Any:
         if isinstance(effect, Put):
-            return self.store.put(effect.name, effect.text)
+            return place(self.store.put(effect.name, effect.text))
         if isinstance(effect, Get):
-            return self.store.get(effect.name)
+            return text("the store", self.store.get(effect.name))
         if isinstance(effect, Read):
-            return self.files.read(effect.path, effect.limit)
+            return text("the port of files", self.files.read(effect.path, effect.limit))
         if isinstance(effect, Hook):
-            return _hook_reply(self.hooks(effect.moment, effect.stage, effect.text) if self.hooks else None)
+            return hook_reply(self.hooks(effect.moment, effect.stage, effect.text) if self.hooks else None)
         if isinstance(effect, Count):
             if self.count is None:
                 raise LookupError("no counter that asks the API is given")
@@ -99,10 +100,6 @@ class Ports:
         if isinstance(effect, Redact):
             if effect.to_ask:
                 self._summarizer()
-            return redact_all(self.redactor, effect.texts)
+            return clean_texts(redact_all(self.redactor, effect.texts), len(effect.texts))
         assert isinstance(effect, Wait)
         return None
-
-
-def _hook_reply(said: HookReply | str | None) -> HookReply | None:
-    return HookReply(text=said) if isinstance(said, str) else said

@@ -5,12 +5,15 @@ from __future__ import annotations
 import contextlib
 import copy
 import json
+import math
+from collections import UserList, deque
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from trimtab import Engine, Facts, Request, Usage
+from trimtab import ApiError, Engine, Facts, Info, ManualRequest, Request, Usage
 from trimtab.commands import invoke
 
 MODEL = "claude-sonnet-4-5"
@@ -112,13 +115,60 @@ def test_tools_of_the_wrong_type_are_refused_in_words_or_passed_through(tools: A
 
 @pytest.mark.parametrize(
     "facts",
-    [{"usage": {"input_tokens": 5}}, {"usage": Usage("5")}, {"error": 5}, {"error": {"message": "x"}}],  # type: ignore[arg-type]  # wrong on purpose
+    [{"usage": {"input_tokens": 5}}, {"usage": 5}, {"error": 5}, {"error": {"message": "x"}}],
     ids=repr,
 )
 def test_facts_of_the_wrong_type_are_refused_by_name_where_they_are_made(facts: dict[str, Any]) -> None:
     name = next(iter(facts))
     with pytest.raises((ValueError, TypeError), match=name):
         Facts(now=1e9, **facts)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: Usage("5"),  # type: ignore[arg-type]  # wrong on purpose, like all that follow
+        lambda: Usage(math.nan),  # type: ignore[arg-type]
+        lambda: Usage(True),
+        lambda: Usage(5, None),  # type: ignore[arg-type]
+        lambda: Usage(5, output="1"),  # type: ignore[arg-type]
+        lambda: Info(usage=5),  # type: ignore[arg-type]
+        lambda: Info(id=5),  # type: ignore[arg-type]
+        lambda: Info(at="noon"),  # type: ignore[arg-type]
+        lambda: Info(at=math.nan),
+        lambda: Info(at=10**400),
+        lambda: Info(origin="nobody"),
+        lambda: ApiError(5),  # type: ignore[arg-type]
+        lambda: ApiError("x", status="400"),  # type: ignore[arg-type]
+        lambda: ManualRequest(5),  # type: ignore[arg-type]
+        lambda: ManualRequest(by="me"),
+        lambda: ManualRequest(instructions=5),  # type: ignore[arg-type]
+        lambda: ManualRequest(messages=5),  # type: ignore[arg-type]
+        lambda: Facts(now=10**400),
+        lambda: Facts(now=math.inf),
+    ],
+)
+def test_what_a_host_says_of_messages_and_requests_is_of_the_right_type_or_refused(
+    make: Callable[[], object],
+) -> None:
+    with pytest.raises((ValueError, TypeError), match=r"must be|may be|not a time"):
+        make()
+
+
+@pytest.mark.parametrize(
+    "content", [UserList([{"type": "text", "text": "keep"}]), {"a"}, b"x", (one for one in ())], ids=type
+)
+def test_a_content_that_no_request_can_carry_is_refused_with_its_place_and_nothing_is_lost(
+    content: Any,
+) -> None:
+    session = Engine.load("claude-code").session()
+    messages = [*BODY["messages"], {"role": "user", "content": content}]
+    for _ in range(2):
+        with pytest.raises(
+            ValueError, match=r"messages\[5\]: its content must be a text or a list of blocks"
+        ):
+            session.run(Request(MODEL, messages), facts=Facts(now=1e9))
+    assert session.run(Request(MODEL, BODY["messages"]), facts=Facts(now=1e9)).receipt.run.n == 1
 
 
 @pytest.mark.parametrize("usage", [Usage(-5), Usage(10**30), Usage(0, -7, -7)], ids=repr)
@@ -133,6 +183,7 @@ def test_absurd_usage_never_makes_the_figure_negative_or_endless(usage: Usage) -
     [
         ({"messages": None}, "'messages' must be a list, not NoneType"),
         ({"messages": "hello"}, "'messages' must be a list, not str"),
+        ({"messages": deque(BODY["messages"])}, "'messages' must be a list, not deque"),
         ({"messages": {"role": "user"}}, "'messages' must be a list, not dict"),
         ({"messages": [*BODY["messages"], 5]}, r"messages\[5\] must be a message"),
         ({"messages": [None, *BODY["messages"]]}, r"messages\[0\] must be a message"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -16,7 +17,8 @@ class Usage:
 
     ``input`` excludes what came from or went to the prompt cache; ``prompt`` is the whole input side.
     ``output`` is None where the record is not final (clients that log the start of a stream).
-    ``cache_write_hour`` is the part of ``cache_write`` that is kept for an hour, which costs more.
+    ``cache_write_hour`` is the part of ``cache_write`` that is kept for an hour, which costs more. Raises TypeError
+    where a count is no int.
     """
 
     input: int
@@ -26,9 +28,15 @@ class Usage:
     model: str | None = None
     cache_write_hour: int = 0
 
+    def __post_init__(self) -> None:
+        for name in ("input", "cache_read", "cache_write", "output", "cache_write_hour"):
+            value = getattr(self, name)
+            if type(value) is not int and not (name == "output" and value is None):
+                raise TypeError(f"usage.{name} is {type(value).__name__}; it must be int: a number of tokens")
+
     @property
     def prompt(self) -> int:
-        """Tokens of the request: input + cache read + cache write. Raises TypeError where a count is no number."""
+        """Tokens of the request: input + cache read + cache write."""
         return self.input + self.cache_read + self.cache_write
 
     @classmethod
@@ -68,6 +76,10 @@ ORIGINS = (
 )
 """Where a message comes from (LANGUAGE §8). ``user`` and ``command`` are the genuine user messages."""
 
+PLAIN = (str, list, tuple, type(None), Mapping, int, float)
+"""What JSON can hold: a content of these types is read as it is, right or wrong. Any other would be lost."""
+SOME_TIME = 1e15
+"""Seconds; no time lies farther from 1970, and what does is no number to reckon with."""
 GENUINE = frozenset({"user", "command"})
 
 
@@ -75,7 +87,8 @@ GENUINE = frozenset({"user", "command"})
 class Info:
     """What the host knows of one message: its id, time (seconds since 1970, UTC), origin, pin, usage, source.
 
-    ``usage`` belongs to an assistant message and measures the request that message answered.
+    ``usage`` belongs to an assistant message and measures the request that message answered. Raises TypeError for
+    a field of another type, ValueError for an origin that is none.
     """
 
     id: str | None = None
@@ -84,6 +97,20 @@ class Info:
     pinned: bool = False
     usage: Usage | None = None
     source: Any = None
+
+    def __post_init__(self) -> None:
+        if self.id is not None and not isinstance(self.id, str):
+            raise TypeError(f"info.id is {type(self.id).__name__}; it must be str")
+        if self.at is not None and type(self.at) not in (int, float):
+            raise TypeError(f"info.at is {type(self.at).__name__}; it must be a number: seconds since 1970")
+        if self.at is not None and not abs(self.at) < SOME_TIME:
+            raise ValueError(f"info.at is {str(self.at)[:20]}; it must be seconds since 1970")
+        if self.usage is not None and not isinstance(self.usage, Usage):
+            raise TypeError(
+                f"info.usage is {type(self.usage).__name__}; it must be Usage (Usage.of takes the API's)"
+            )
+        if self.origin is not None and self.origin not in ORIGINS:
+            raise ValueError(f"info.origin is {self.origin!r}; it may be {', '.join(ORIGINS)}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,13 +140,18 @@ def check_types(request: Request, checked: int = 0) -> None:
     if not isinstance(request.extra, Mapping):
         raise ValueError(f"'extra' must be a mapping of fields, not {type(request.extra).__name__}")
     _check_each("messages", request.messages, Mapping, "a message (a mapping with role and content)", checked)
+    for index, message in enumerate(request.messages[checked:], checked):
+        content = message.get("content")
+        if type(content) is not str and type(content) is not list and not isinstance(content, PLAIN):
+            wanted = "its content must be a text or a list of blocks"
+            raise ValueError(f"messages[{index}]: {wanted}, not {type(content).__name__}")
     _check_each("info", request.info, (Info, type(None)), "an Info or None")
 
 
 def _check_each(
     name: str, values: object, kinds: type | tuple[type, ...], wanted: str, checked: int = 0
 ) -> None:
-    if not isinstance(values, Sequence) or isinstance(values, str | bytes):
+    if not isinstance(values, Sequence) or isinstance(values, str | bytes | deque):
         raise ValueError(f"'{name}' must be a list, not {type(values).__name__}")
     # Types are few where values are many: a long conversation costs no more than a look at each type.
     odd = tuple([kind for kind in set(map(type, values[checked:])) if not issubclass(kind, kinds)])

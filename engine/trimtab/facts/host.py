@@ -68,6 +68,16 @@ class ApiError:
     status: int | None = None
     type: str | None = None
 
+    def __post_init__(self) -> None:
+        if not isinstance(self.message, str):
+            raise TypeError(f"error.message is {type(self.message).__name__}; it must be str")
+        _check("error.status", self.status, int)
+        _check("error.type", self.type, str)
+
+
+ASKERS = ("user", "model", "hook")
+"""Who may have asked for a manual run."""
+
 
 @dataclass(frozen=True, slots=True)
 class ManualRequest:
@@ -83,6 +93,16 @@ class ManualRequest:
     messages: tuple[Named, ...] = ()
     from_: Name | None = None
     up_to: Name | None = None
+
+    def __post_init__(self) -> None:
+        """Raises TypeError for a field of another type, ValueError where nobody can have asked."""
+        for name in ("name", "by"):
+            if not isinstance(getattr(self, name), str):
+                raise TypeError(f"request.{name} is {type(getattr(self, name)).__name__}; it must be str")
+        if self.by not in ASKERS:
+            raise ValueError(f"request.by is {self.by!r}; it may be {', '.join(ASKERS)}")
+        _check("request.instructions", self.instructions, str)
+        _check("request.messages", self.messages, tuple, list)
 
     @classmethod
     def of(cls, raw: str | Mapping[str, Any]) -> ManualRequest:
@@ -170,10 +190,6 @@ class Facts:
         _check("usage", usage, Usage)
         _check("error", error, ApiError, str)
         _check("request", request, ManualRequest)
-        if usage is not None:
-            for count in ("input", "cache_read", "cache_write"):
-                value = getattr(usage, count)
-                _check(f"usage.{count}", "nothing" if value is None else value, int)
         named: dict[str, Any] = {
             "date": date,
             "queued_commands": queued_commands,
@@ -301,15 +317,15 @@ def moment(value: float | str | datetime) -> float:
             raise ValueError(f"not a time: {value!r}; {hint}") from None
     if isinstance(value, datetime):
         seconds = (value if value.tzinfo else value.replace(tzinfo=UTC)).timestamp()
-    elif isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+    elif isinstance(value, bool) or not isinstance(value, int | float) or not -math.inf < value < math.inf:
         raise ValueError(f"not a time: {value!r}; {hint}")
     elif value >= SECONDS_LIMIT:
         raise ValueError(f"not a time in seconds: {value!r}; divide milliseconds by 1000")
     else:
-        seconds = float(value)
+        seconds = value
     if not in_calendar(seconds):
         raise ValueError(f"{value!s} lies outside of the years 1 to 9998; {hint}")
-    return seconds
+    return float(seconds)
 
 
 def in_calendar(seconds: float) -> bool:
