@@ -38,6 +38,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ),
     ("ports",),
     ("journal", "store", "files", "summarizers", "redaction"),
+    ("secrets",),
     ("packs",),
     ("interpreter", "mending", "measuring", "running", "trial", "receipt"),
     ("stages",),

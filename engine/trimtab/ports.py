@@ -99,7 +99,7 @@ class Ports:
         if isinstance(effect, Redact):
             if effect.to_ask:
                 self._summarizer()
-            return redact_all(self.redactor, effect.texts)
+            return redact_all(self.redactor, effect.texts, effect.names)
         assert isinstance(effect, Wait)
         return None
 
