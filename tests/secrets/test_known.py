@@ -15,7 +15,9 @@ def redacted(text: str) -> tuple[str, int]:
     return PatternRedactor().redact(text)
 
 
-@pytest.mark.parametrize("between", ["\n", "\r\n", "\n    ", "\\\n", "\\n", "\u200b", "\u00ad", "\ufeff", "\\u200b"])
+@pytest.mark.parametrize(
+    "between", ["\n", "\r\n", "\n    ", "\\\n", "\\n", "\u200b", "\u00ad", "\ufeff", "\\u200b"]
+)
 @pytest.mark.parametrize("secret", [TOKEN, JWT])
 def test_a_token_is_found_whatever_breaks_it_up(secret: str, between: str) -> None:
     for at in range(1, len(secret)):

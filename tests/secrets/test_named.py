@@ -26,7 +26,7 @@ def redactor(request: pytest.FixtureRequest) -> FindingRedactor:
     "text",
     [
         '{"password": "@"}',
-        r'{\"password\": \"@\"}',
+        r"{\"password\": \"@\"}",
         '{"api_key": ["@"]}',
         '{"api_key": ["short", "@"]}',
         "password: |\n  @\nuser: me",
@@ -47,7 +47,7 @@ def redactor(request: pytest.FixtureRequest) -> FindingRedactor:
         "AUTHORIZATION: Bearer @",
         "Authorization:Bearer @",
         '{"headers": {"Authorization": "Bearer @"}}',
-        r'{\"Authorization\": \"Bearer @\"}',
+        r"{\"Authorization\": \"Bearer @\"}",
         '{"name": "Authorization", "value": "Bearer @@"}',
         "postgres://me:p@@/base",
         "postgres://me:p@ss@@host/base",

@@ -9,7 +9,9 @@ import pytest
 from trimtab.redaction import PatternRedactor
 
 NAME = "PRIVATE " + "KEY"
-BODY = "\n".join(["MIIFakeKeyOfATest0123456789FakeKeyOfATest0123456789FakeKeyOfATest"] * 4) + "\nFak3Short+w=="
+BODY = (
+    "\n".join(["MIIFakeKeyOfATest0123456789FakeKeyOfATest0123456789FakeKeyOfATest"] * 4) + "\nFak3Short+w=="
+)
 PLAIN = f"-----BEGIN {NAME}-----\n{BODY}\n-----END {NAME}-----"
 LOCKED = (
     f"-----BEGIN RSA {NAME}-----\nProc-Type: 4,ENCRYPTED\nDEK-Info: AES-128-CBC,FAKE-00\n\n{BODY}\n"

@@ -50,12 +50,26 @@ KINDS = (
         "gh[pousr]_|github_pat_",
         r"(?<=gh[pousr]_)[A-Za-z0-9]{30,255}|(?<=_pat_)\w{22,255}",
     ),
-    Kind("gitlab token", ("glpat-", "gldt-", "glrt-", "glptt-", "glagent-", "glsoat-"), "gl(?:pat|dt|rt|ptt|agent|soat)-", r"[\w-]{20,64}"),
-    Kind("aws key", ("AKIA", "ASIA", "ABIA", "ACCA"), "AKIA|ASIA|ABIA|ACCA", "[A-Z0-9]{16}", behind=r"(?!\w)"),
-    Kind("google key", ("AIza", "ya29.", "GOCSPX-"), r"AIza|ya29\.|GOCSPX-", r"(?<=AIza)[\w-]{35}|(?<=29\.)[\w-]{20,500}|(?<=SPX-)[\w-]{20,64}"),
+    Kind(
+        "gitlab token",
+        ("glpat-", "gldt-", "glrt-", "glptt-", "glagent-", "glsoat-"),
+        "gl(?:pat|dt|rt|ptt|agent|soat)-",
+        r"[\w-]{20,64}",
+    ),
+    Kind(
+        "aws key", ("AKIA", "ASIA", "ABIA", "ACCA"), "AKIA|ASIA|ABIA|ACCA", "[A-Z0-9]{16}", behind=r"(?!\w)"
+    ),
+    Kind(
+        "google key",
+        ("AIza", "ya29.", "GOCSPX-"),
+        r"AIza|ya29\.|GOCSPX-",
+        r"(?<=AIza)[\w-]{35}|(?<=29\.)[\w-]{20,500}|(?<=SPX-)[\w-]{20,64}",
+    ),
     Kind("slack token", ("xox",), "xox[abeoprs]-", r"[\w-]{10,250}"),
     Kind("slack token", ("hooks.slack",), r"hooks\.slack\.com/services/", r"[\w/-]{20,100}"),
-    Kind("stripe key", ("k_live_", "k_test_", "whsec_"), "[sr]k_(?:live|test)_|whsec_", "[A-Za-z0-9]{16,250}"),
+    Kind(
+        "stripe key", ("k_live_", "k_test_", "whsec_"), "[sr]k_(?:live|test)_|whsec_", "[A-Za-z0-9]{16,250}"
+    ),
     Kind("npm token", ("npm_",), "npm_", "[A-Za-z0-9]{36}", behind=r"(?!\w)"),
     Kind("pypi token", ("pypi-AgEI",), "pypi-AgEI", r"[\w-]{50,500}"),
     Kind("hugging face token", ("hf_",), "hf_", "[A-Za-z0-9]{30,60}", behind=r"(?!\w)"),

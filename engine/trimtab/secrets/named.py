@@ -36,7 +36,7 @@ _LIST = re.compile(r"\s{0,8}\[(?P<list>[^\[\]]{1,2000})\]")
 _ITEM = re.compile(rf"\"(?P<double>(?:[^\"\\\n]|\\.){{1,300}}+)\"|(?P<bare>{_WORD}{{{LEAST_CHARS},300}}+)")
 _BELOW = re.compile(rf"{_GAP}(?P<block>[|>][+-]?\d?)?{_GAP}\r?\n(?:[^\S\n]{{0,40}}\n){{0,2}}")
 _ALONE = re.compile(
-    rf"[^\S\n]{{0,40}}(?P<item>-[^\S\n]{{1,4}})?(?P<open>[\"'`]{{0,3}})(?P<value>(?![$:]){_WORD}{{{LEAST_CHARS},300}}+)"
+    rf"[^\S\n]{{0,40}}(?P<item>-[^\S\n]{{1,4}})?(?P<open>[\"'`]{{0,3}})(?P<value>(?![$:]){_WORD}{{1,300}}+)"
     r"(?P=open)[^\S\n]{0,40}(?:\n|$)"
 )
 _INDENTED = re.compile(r"[^\S\n]{1,40}(?P<value>[^\s][^\n]{0,300}+)(?:\n|$)")
@@ -47,7 +47,7 @@ _HEADER = re.compile(
 )
 _BEARER = re.compile(r"(?<!\w)bearer\s{1,4}(?P<value>[\w.~+/=-]{20,4000}+)")
 _ADDRESS = re.compile(
-    r"(?<=://)[\w.%+@-]{0,100}:(?P<value>(?!\d{1,5}[?#,])[^\s/\"'`<>{}$\\][^\s/\"'`<>{}\\]{2,200})(?=@[\w\[.-])"
+    r"(?<=://)[\w.%+@-]{0,100}:(?P<value>(?!\d{1,5}[?#,])[^\s/\"'`<>{}$\\][^\s/\"'`<>{}\\]{2,200})(?=@(?:[\w\[.-]|/\w))"
 )
 
 

@@ -114,7 +114,9 @@ def _last(whole: str, start: int, limit: int) -> int:
 
 def _first(whole: str, limit: int, stop: int) -> int:
     """Where the lines that look like a key begin, from ``stop`` back to ``limit``."""
-    lines = [(one.start(), one.end()) for one in _LINES.finditer(whole, limit, stop) if one.end() > one.start()]
+    lines = [
+        (one.start(), one.end()) for one in _LINES.finditer(whole, limit, stop) if one.end() > one.start()
+    ]
     first = stop
     for start, end in reversed(lines):
         short = end == stop or start == limit

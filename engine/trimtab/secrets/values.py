@@ -48,7 +48,7 @@ def telling(name: str) -> bool:
 
 def secret(name: str, value: str, *, quoted: bool = False) -> bool:
     """Whether what a text gives to a telling name is secret; in quotes it may hold blanks."""
-    if _ABOUT.search(name) is not None or not LEAST_CHARS <= len(value):
+    if _ABOUT.search(name) is not None or len(value) < LEAST_CHARS:
         return False
     if _JUST_A_TOKEN.search(name) is not None and len(value) < LEAST_TOKEN_CHARS:
         return False
@@ -64,7 +64,12 @@ def field(name: str, value: str) -> bool:
         return header(value)
     if secret(name, value, quoted=True):
         return True
-    if _PASSWORD.search(name) is None or len(value) < LEAST_FIELD_CHARS or "\n" in value or is_reference(value):
+    if (
+        _PASSWORD.search(name) is None
+        or len(value) < LEAST_FIELD_CHARS
+        or "\n" in value
+        or is_reference(value)
+    ):
         return False
     if len(value.split(None, 1)) > 1:
         return _SENTENCE.search(value) is None
