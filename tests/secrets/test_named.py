@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from trimtab.redaction import FindingRedactor, make
+from trimtab.redaction import FindingRedactor, PatternRedactor, make
 from trimtab.secrets.values import field, telling
 
 FAKE = "Fake5ecret0fATest"
@@ -44,6 +44,8 @@ def redactor(request: pytest.FixtureRequest) -> FindingRedactor:
         "PASSWORD=Pa$$@",
         "pass\u200bword: @",
         'authorization: "Basic @"',
+        'headers.set("Authorization", "Bearer @")',
+        "api_key: >-\n  @\n  and1more",
         "AUTHORIZATION: Bearer @",
         "Authorization:Bearer @",
         '{"headers": {"Authorization": "Bearer @"}}',
@@ -89,10 +91,26 @@ def test_a_value_is_found_in_every_way_of_writing_it(redactor: FindingRedactor, 
         "access_token: {type: string1}",
         '{"secret": true, "id": "abcd1234efgh"}',
         "src/secret_key1/file2.py",
+        '"access_keys": [{"user": "user-at-12345678", "made": "2030-01-31T12:00:00Z"}]',
+        '"password_changed": "2030-01-31T12:00:00Z"',
+        "access_token_used: 2030-01-31",
+        "NextToken: 0b5c8d2e1f3a4b6c8d7e9f0a1b2c3d4e",
+        '"continuation_token": "0b5c8d2e1f3a4b6c8d7e9f0a1b2c3d4e"',
+        '"secret": "arn:aws:secretsmanager:us-west-2:123456789012:secret:base-1a2b3c"',
+        '"pattern": "^arn:aws:secretsmanager:[a-z0-9-]+:[0-9]{12}:secret:[a-zA-Z0-9/_+=.@-]+$"',
+        'token = r"[-!#$%*+.^_0-9a-zA-Z]+"',
+        '"output_token": "jobs[-1].part2.jobName"',
+        "the token: >\n  let g:conceal = 1 and more",
+        'signed = ("authorization", "x-amz-content-sha256")',
     ],
 )
 def test_code_references_and_words_stay(redactor: FindingRedactor, text: str) -> None:
     assert redactor.redact(text) == (text, 0)
+
+
+@pytest.mark.parametrize("text", ["https://user:password@host/path", "https://user:****@host/path"])
+def test_the_word_for_a_password_in_an_address_stays(text: str) -> None:
+    assert PatternRedactor().redact(text) == (text, 0)
 
 
 def test_a_name_at_the_end_of_a_text_has_its_value_in_the_next(redactor: FindingRedactor) -> None:

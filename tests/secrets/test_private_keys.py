@@ -84,9 +84,16 @@ def test_a_key_that_is_read_in_two_goes_is_two_secrets() -> None:
     [
         f'if "-----BEGIN {NAME}-----" in text:\n    raise ValueError(text)',
         f'FIRST = "-----BEGIN RSA {NAME}-----"\n\n\ndef lines(path: str) -> list[str]:',
+        f'FIRST = b"-----BEGIN {NAME}-----"\nLAST = b"-----END {NAME}-----"',
+        f"between '-----BEGIN {NAME}-----' and '-----END {NAME}-----'",
         f"-----END {NAME}-----",
         f"a {NAME} is never shown",
     ],
 )
 def test_words_about_keys_stay(text: str) -> None:
     assert together(text, "and what is said next") == ((text, "and what is said next"), 0)
+
+
+def test_a_key_in_strings_of_code_goes_from_its_first_to_its_last_line() -> None:
+    code = 'KEY = (\n    "' + PLAIN.replace("\n", '\\n"\n    "') + '"\n)'
+    assert PatternRedactor().redact(code) == (f'KEY = (\n    "{MARK}"\n)', 1)

@@ -7,7 +7,7 @@ from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 
 from .spans import Found
-from .values import LEAST_CHARS, bearer, header, secret
+from .values import LEAST_CHARS, bearer, header, in_address, secret
 
 VALUE, AUTHORIZATION, ADDRESS = "value", "authorization", "password in an address"
 MOST_LINES = 20
@@ -25,6 +25,9 @@ _GIVEN = re.compile(
     rf"|(?<=--)(?P<option>{_NAME})(?=[^\S\n])"
 )
 """A name and what gives it its value, in lower case."""
+FRONT = 60
+"""Characters in front of a telling word that are looked at for the rest of its name."""
+_FRONT = re.compile(r"(?P<arn>\d{12}:)?[\w-]*\Z")
 _GAP = r"[^\S\n]{0,8}"
 _QUOTED = re.compile(
     rf"{_GAP}[bBrRuU]{{0,2}}(?:\"(?P<double>(?:[^\"\\\n]|\\.){{1,300}}+)\"|'(?P<single>(?:[^'\\\n]|\\.){{1,300}}+)'"
@@ -32,7 +35,7 @@ _QUOTED = re.compile(
 )
 _WORD = r"[^\s\"'`,;(){}\[\]<>\\]"
 _BARE = re.compile(rf"{_GAP}(?P<bare>(?![$:]){_WORD}{{{LEAST_CHARS},300}}+)(?![(\[{{])")
-_LIST = re.compile(r"\s{0,8}\[(?P<list>[^\[\]]{1,2000})\]")
+_LIST = re.compile(r"\s{0,8}\[(?P<list>[^\[\]{}]{1,2000})\]")
 _ITEM = re.compile(rf"\"(?P<double>(?:[^\"\\\n]|\\.){{1,300}}+)\"|(?P<bare>{_WORD}{{{LEAST_CHARS},300}}+)")
 _BELOW = re.compile(rf"{_GAP}(?P<block>[|>][+-]?\d?)?{_GAP}\r?\n(?:[^\S\n]{{0,40}}\n){{0,2}}")
 _ALONE = re.compile(
@@ -41,9 +44,10 @@ _ALONE = re.compile(
 )
 _INDENTED = re.compile(r"[^\S\n]{1,40}(?P<value>[^\s][^\n]{0,300}+)(?:\n|$)")
 
+_SCHEME = r"(?:bearer|basic|token|digest|apikey)\s{1,4}"
 _HEADER = re.compile(
-    rf"authorization(?:{_QUOTE})?\s{{0,4}}[:=,]\s{{0,8}}(?:{_QUOTE})?"
-    rf"(?P<value>(?:(?:bearer|basic|token|digest|apikey)\s{{1,4}})?(?:(?!\$){_WORD}){{8,4000}}+)"
+    rf"authorization(?:{_QUOTE})?\s{{0,4}}(?:[:=]|,(?=\s{{0,8}}{_QUOTE}{_SCHEME}))\s{{0,8}}(?:{_QUOTE})?"
+    rf"(?P<value>(?:{_SCHEME})?(?:(?!\$){_WORD}){{8,4000}}+)"
 )
 _BEARER = re.compile(r"(?<!\w)bearer\s{1,4}(?P<value>[\w.~+/=-]{20,4000}+)")
 _ADDRESS = re.compile(
@@ -69,11 +73,15 @@ def find(text: str, seams: Sequence[int]) -> Iterator[Found]:
                 yield Found(one.start(), stop, AUTHORIZATION)
     if "://" in text:
         for one in _ADDRESS.finditer(text):
-            yield Found(*one.span("value"), ADDRESS)
+            if in_address(one["value"]):
+                yield Found(*one.span("value"), ADDRESS)
     if any(hint in low for hint in _HINTS):
         for one in _GIVEN.finditer(low):
             kind = "name" if one["name"] else "option"
-            yield from _values(text, seams, text[slice(*one.span(kind))], one.end(), kind == "name")
+            start, stop = one.span(kind)
+            front = _FRONT.search(text, max(0, start - FRONT), start)
+            if front is not None and not front["arn"]:
+                yield from _values(text, seams, text[front.start() : stop], one.end(), kind == "name")
 
 
 def _lower(text: str) -> str:
@@ -120,7 +128,9 @@ def _block(text: str, name: str, at: int) -> Iterator[Found]:
     while len(lines) < MOST_LINES and (line := _INDENTED.match(text, at)) is not None and line.end() > at:
         lines.append(line)
         at = line.end()
-    words = " ".join(line["value"].strip() for line in lines)
+    # A value that was wrapped has no blanks, one of several words has them.
+    wrapped = all(len(line["value"].split()) == 1 for line in lines)
+    words = ("" if wrapped else " ").join(line["value"].strip() for line in lines)
     if lines and secret(name, words, quoted=True):
         yield Found(lines[0].start("value"), lines[-1].end("value"), VALUE)
 

@@ -18,6 +18,8 @@ FAR = 10
 
 _MARK = re.compile(r"-{1,5} ?(BEGIN|END) ?[A-Z0-9 ]{0,30}?PRIVATE ?KEY(?: ?BLOCK)? ?-{1,5}")
 _TEXT = re.compile(r"(?=[^\n]{0,200}?[A-Z])(?=[^\n]{0,200}?[a-z])[A-Za-z0-9+/]{16,}")
+_CLOSED = re.compile(r"\\?[\"'`]")
+"""Behind a first line in quotes, which is just spoken of unless the key follows in quotes of its own."""
 _ANY = re.compile(r"(?:\\r|\\n|[^A-Za-z0-9+/])*+[A-Za-z0-9+/]")
 _BEFORE, _BEHIND, _STOP = r"[ \t>|+\"'\d:→-]{0,20}", r"[ \t\"'+,|]{0,10}", r"(?:\\?\r?\n|(?:\\r)?\\n|$)"
 _FIELD = r"[A-Z][A-Za-z-]{2,20}:"
@@ -54,6 +56,9 @@ def find(glued: Glued, seams: Sequence[int]) -> Iterator[Found]:
             spans = [(_first(whole, limit, start), stop)]
             spans = [span for span in spans if span[0] < start]
         elif not following[2] and following[0] - stop <= MOST_CHARS and _same(seams, stop, following[0]):
+            if _CLOSED.match(whole, stop) and not _TEXT.search(whole, stop, following[0]):
+                done = following[1]
+                continue
             spans = [(start, following[1])]
         else:
             spans = _cut_off(whole, seams, start, stop, following)

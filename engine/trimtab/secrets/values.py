@@ -17,17 +17,23 @@ _TELLING = re.compile(
     re.IGNORECASE,
 )
 _PASSWORD = re.compile(r"(?:pass(?:word|wd|phrase|code)?|pwd)s?$", re.IGNORECASE)
+_MAY_HOLD_BLANKS = re.compile("pass|secret", re.IGNORECASE)
 _JUST_A_TOKEN = re.compile(r"(?<!auth)(?<!access)(?<!auth[_-])(?<!access[_-])(?<!_)token$", re.IGNORECASE)
 _ABOUT = re.compile(
     r"(?:[_.-]|(?<=[a-z])(?=[A-Z]))(?i:ids?|count|name|path|file|url|uri|type|len|length|size|field|label|hint|limit"
-    r"|policy|error|message|regex|pattern|placeholder|prefix|expires|expiry|expiration|ttl|index|usage|budget)$"
+    r"|policy|error|message|regex|pattern|placeholder|prefix|expires|expiry|expiration|ttl|index|usage|budget|used|manager)$"
+    r"|(?i:(?:next|page|pagination|continuation|sync|request|idempotency|public[_-]?key)[_-]?token|secretsmanager)$"
 )
-"""The end of a name that is about a secret."""
+"""The end of a name that is about a secret, or of a token that opens nothing: a place in a list, the number of a
+request.
+"""
 _REFERENCE = re.compile(
-    r"\$\{|\{\{|%\(|\benv\b|\.env\b|redacted|::|^[$%<{(]|^[A-Za-z_]\w*(?:[.][A-Za-z_]\w*)+$"
+    r"\$\{|\{\{|%\(|\benv\b|\.env\b|redacted|::|^[$%<{(]|^arn:"
+    r"|^[A-Za-z_]\w*(?:\[[\w-]*\])?(?:[.][A-Za-z_]\w*(?:\[[\w-]*\])?)+$"
     r"|^[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+$|^[a-z]\w*_(?:key|token|secret|password)(?:_?\w{1,3})?$"
+    r"|^\d{4}-\d\d-\d\d(?:[T ]|$)|[aA]-[zZ]\S{0,3}0-9|0-9\S{0,3}[aA]-[zZ]"
 )
-"""A value that says where a secret is kept, not what it is."""
+"""A value that says where a secret is kept, when it was made or what it may look like, not what it is."""
 _PATH = re.compile(
     r"(?:[.~]{0,2}|[A-Za-z]:|file:/?)[/\\][\w.@~-]+(?:[/\\][\w.@~-]*)*$|[\w.@-]+(?:/[\w.@-]+)*\.[a-z]{1,5}\d?$|https?://\S+$"
 )
@@ -38,6 +44,7 @@ _SENTENCE = re.compile(
     re.IGNORECASE,
 )
 """Words of those who write about passwords."""
+_PLACEHOLDER = re.compile(r"(?:your[_-]?)?(?:pass(?:word|wd)?|pwd|secret|token)|[*.xX]+", re.IGNORECASE)
 _SCHEME = re.compile(r"(?:bearer|basic|token|digest|apikey)\s+", re.IGNORECASE)
 
 
@@ -47,13 +54,13 @@ def telling(name: str) -> bool:
 
 
 def secret(name: str, value: str, *, quoted: bool = False) -> bool:
-    """Whether what a text gives to a telling name is secret; in quotes it may hold blanks."""
+    """Whether what a text gives to a telling name is secret; in quotes a password may hold blanks."""
     if _ABOUT.search(name) is not None or len(value) < LEAST_CHARS:
         return False
     if _JUST_A_TOKEN.search(name) is not None and len(value) < LEAST_TOKEN_CHARS:
         return False
-    if len(value.split(None, 1)) > 1:
-        return quoted and _mixed(value) and not is_reference(value) and _SENTENCE.search(value) is None
+    if len(value.split(None, 1)) > 1 and not (quoted and _MAY_HOLD_BLANKS.search(name) and _phrase(value)):
+        return False
     return _mixed(value) and not is_reference(value)
 
 
@@ -72,7 +79,7 @@ def field(name: str, value: str) -> bool:
     ):
         return False
     if len(value.split(None, 1)) > 1:
-        return _SENTENCE.search(value) is None
+        return _phrase(value)
     return not value.isalpha() and set(value) - set("*•.xX") != set()
 
 
@@ -95,6 +102,15 @@ def is_reference(value: str) -> bool:
     if _REFERENCE.search(value) is not None:
         return True
     return _PATH.match(value) is not None and _RANDOM.search(value) is None
+
+
+def in_address(value: str) -> bool:
+    """Whether what stands between a user and a host is a password, and not the word for one."""
+    return _PLACEHOLDER.fullmatch(value) is None
+
+
+def _phrase(value: str) -> bool:
+    return _SENTENCE.search(value) is None
 
 
 def _mixed(value: str) -> bool:
