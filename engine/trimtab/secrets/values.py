@@ -37,7 +37,9 @@ _REFERENCE = re.compile(
 _PATH = re.compile(
     r"(?:[.~]{0,2}|[A-Za-z]:|file:/?)[/\\][\w.@~-]+(?:[/\\][\w.@~-]*)*$|[\w.@-]+(?:/[\w.@-]+)*\.[a-z]{1,5}\d?$|https?://\S+$"
 )
-_RANDOM = re.compile(r"(?=[A-Z\d+=]*[a-z])(?=[a-z\d+=]*[A-Z])(?=[A-Za-z+=]*\d)[A-Za-z\d+=]{16,}")
+_RANDOM = re.compile(
+    r"(?=[A-Z\d+=]{0,80}[a-z])(?=[a-z\d+=]{0,80}[A-Z])(?=[A-Za-z+=]{0,80}\d)[A-Za-z\d+=]{16}"
+)
 _SENTENCE = re.compile(
     r"\b(?:must|should|cannot|can't|enter|your|please|least|required|invalid|characters?|is|are|was|not|passwords?"
     r"|passphrase|secret|token|key)\b",
