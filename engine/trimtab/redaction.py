@@ -85,7 +85,8 @@ class PatternRedactor(FindingRedactor):
 
     It covers keys and tokens with a prefix of their own, private keys, authorization headers, passwords in addresses,
     and values given to a name with *password*, *secret*, *api key*, *token* or the like in it: of eight characters
-    and more, with a letter and a digit. It does not find secrets that look like any other word.
+    and more, with a letter and a digit. What fills the field of a password alone may be shorter (six characters) and
+    of words. It does not find secrets that look like any other word, and leaves references, paths and dates.
     """
 
     def find(self, text: str, seams: Sequence[int] = (0,)) -> list[Found]:

@@ -22,7 +22,7 @@ _JUST_A_TOKEN = re.compile(r"(?<!auth)(?<!access)(?<!auth[_-])(?<!access[_-])(?<
 _ABOUT = re.compile(
     r"(?:[_.-]|(?<=[a-z])(?=[A-Z]))(?i:ids?|count|name|path|file|url|uri|type|len|length|size|field|label|hint|limit"
     r"|policy|error|message|regex|pattern|placeholder|prefix|expires|expiry|expiration|ttl|index|usage|budget|used|manager)$"
-    r"|(?i:(?:next|page|pagination|continuation|sync|request|idempotency|public[_-]?key)[_-]?token|secretsmanager)$"
+    r"|(?i:(?:next|page|pagination|continuation|sync|client[_-]?request|idempotency|public[_-]?key)[_-]?token|secretsmanager)$"
 )
 """The end of a name that is about a secret, or of a token that opens nothing: a place in a list, the number of a
 request.
