@@ -32,6 +32,7 @@ def test_the_rest_of_a_wrapped_token_goes_with_it_and_the_next_line_stays() -> N
     wrapped = f"{LONG[:40]}\n{LONG[40:]}"
     assert redacted(f"KEY\n{wrapped}\nNext line") == ("KEY\n[redacted: anthropic key]\nNext line", 1)
     assert redacted(f"{LONG}\nworks") == ("[redacted: anthropic key]\nworks", 1)
+    assert redacted(f"{LONG}\n{LONG}") == ("[redacted: anthropic key]\n[redacted: anthropic key]", 2)
     assert redacted(f"{TOKEN}\n{TOKEN}") == ("[redacted: github token]\n[redacted: github token]", 2)
 
 

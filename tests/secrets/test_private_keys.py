@@ -88,6 +88,9 @@ def test_a_key_that_is_read_in_two_goes_is_two_secrets() -> None:
         f"between '-----BEGIN {NAME}-----' and '-----END {NAME}-----'",
         f"-----END {NAME}-----",
         f"a {NAME} is never shown",
+        f"-----BEGIN {NAME}----- is its first line. "
+        + "Much is said of keys. " * 1000
+        + f"-----END {NAME}-----",
     ],
 )
 def test_words_about_keys_stay(text: str) -> None:

@@ -52,7 +52,7 @@ def find(glued: Glued, seams: Sequence[int]) -> Iterator[Found]:
         before = marks[place - 1][1] if place else 0
         following = marks[place + 1] if place + 1 < len(marks) else (len(whole), len(whole), True)
         if not begins:
-            limit = max(before, _start(seams, start), start - MOST_CHARS)
+            limit = max(before, _start(seams, start))
             spans = [(_first(whole, limit, start), stop)]
             spans = [span for span in spans if span[0] < start]
         elif not following[2] and following[0] - stop <= MOST_CHARS and _same(seams, stop, following[0]):

@@ -28,7 +28,7 @@ _ABOUT = re.compile(
 request.
 """
 _REFERENCE = re.compile(
-    r"\$\{|\{\{|%\(|\benv\b|\.env\b|redacted|::|^[$%<{(]|^arn:"
+    r"\$\{|\{\{|\benv\b|redacted|::|^[$%<{(]|^arn:"
     r"|^[A-Za-z_]\w*(?:\[[\w-]*\])?(?:[.][A-Za-z_]\w*(?:\[[\w-]*\])?)+$"
     r"|^[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+$|^[a-z]\w*_(?:key|token|secret|password)(?:_?\w{1,3})?$"
     r"|^\d{4}-\d\d-\d\d(?:[T ]|$)|[aA]-[zZ]\S{0,3}0-9|0-9\S{0,3}[aA]-[zZ]"
