@@ -174,11 +174,11 @@ def redact_all(
         return tuple(texts), 0
     if names and isinstance(redactor, FindingRedactor):
         return redactor.redact_together(texts, names)
-    known: dict[str, tuple[str, int]] = {}
+    outcomes: dict[str, tuple[str, int]] = {}
     for text in texts:
-        if text not in known:
-            known[text] = redactor.redact(text)
-    return tuple(known[text][0] for text in texts), sum(known[text][1] for text in texts)
+        if text not in outcomes:
+            outcomes[text] = redactor.redact(text)
+    return tuple(outcomes[text][0] for text in texts), sum(outcomes[text][1] for text in texts)
 
 
 REDACTORS: Mapping[str, Callable[[], Redactor | None]] = {
