@@ -139,7 +139,7 @@ class Ports:
             text = self.files.get(effect.path)
             return None if text is None else text.encode()[: effect.limit].decode("utf-8", "ignore")
         if isinstance(effect, Redact):
-            return redact_all(self.redactor, effect.texts)
+            return redact_all(self.redactor, effect.texts, effect.names)
         if isinstance(effect, Hook):
             return self.hooks.get(effect.moment)
         if isinstance(effect, Pause):

@@ -39,7 +39,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("ports",),
     ("answers",),
     ("journal", "store", "files", "summarizers", "redaction"),
-    ("locks",),
+    ("locks", "secrets"),
     ("packs",),
     ("interpreter", "mending", "measuring", "running", "trial", "receipt"),
     ("stages",),

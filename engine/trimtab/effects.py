@@ -175,10 +175,12 @@ class Pause:
 class Redact:
     """Take secrets out of texts; the reply is the texts in the same order, and how many places that were.
 
-    ``to_ask``: they are for a summarizer; where there is none, that is said at once.
+    With ``names`` the texts follow each other, and each fills a field of this name (None: no field). ``to_ask``: they
+    are for a summarizer; where there is none, that is said at once.
     """
 
     texts: tuple[str, ...]
+    names: tuple[str | None, ...] = ()
     to_ask: bool = False
 
 
@@ -277,11 +279,13 @@ def count(request: Request) -> Core[int]:
     return tokens
 
 
-def redact(texts: Sequence[str], *, to_ask: bool = False) -> Core[tuple[tuple[str, ...], int]]:
+def redact(
+    texts: Sequence[str], names: Sequence[str | None] = (), *, to_ask: bool = False
+) -> Core[tuple[tuple[str, ...], int]]:
     """Texts without their secrets, and how many places that were. Raises EffectFailed: then none may be used."""
     if not texts:
         return (), 0
-    reply: tuple[tuple[str, ...], int] = yield Redact(tuple(texts), to_ask)
+    reply: tuple[tuple[str, ...], int] = yield Redact(tuple(texts), tuple(names), to_ask)
     return reply
 
 

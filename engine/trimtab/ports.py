@@ -100,6 +100,6 @@ class Ports:
         if isinstance(effect, Redact):
             if effect.to_ask:
                 self._summarizer()
-            return clean_texts(redact_all(self.redactor, effect.texts), len(effect.texts))
+            return clean_texts(redact_all(self.redactor, effect.texts, effect.names), len(effect.texts))
         assert isinstance(effect, Wait)
         return None

@@ -3,62 +3,26 @@
 from __future__ import annotations
 
 import re
+from abc import ABC, abstractmethod
+from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from importlib import import_module
 from typing import Any, Protocol
+
+from .secrets import known, named, private_keys
+from .secrets.spans import Found, Glued, merged
+from .secrets.values import field, telling
 
 REPLACEMENT = "[redacted: {kind}]"
 PIECE_CHARS, OVERLAP = 2000, 400
 LEAST_CHARS = 6
 """Nothing shorter is taken for a secret."""
 
-_PATTERNS: Mapping[str, tuple[tuple[str, ...], str]] = {
-    "private key": (
-        ("PRIVATE KEY",),
-        r"-----BEGIN [A-Z ]{0,30}PRIVATE KEY(?: BLOCK)?-----[^-]{0,20000}"
-        r"(?:-----END [A-Z ]{0,30}PRIVATE KEY(?: BLOCK)?-----)?",
-    ),
-    "anthropic key": (("sk-ant-",), r"\bsk-ant-[\w-]{20,200}"),
-    "openai key": (("sk-",), r"(?<![\w-])sk-(?:proj-|svcacct-|admin-)?[\w-]{20,200}"),
-    "github token": (
-        ("ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_"),
-        r"\b(?:gh[pousr]_[A-Za-z0-9]{30,255}|github_pat_\w{22,255})",
-    ),
-    "gitlab token": (("gl",), r"\bgl(?:pat|dt|rt|ptt|agent|soat)-[\w-]{20,64}"),
-    "aws key": (("AKIA", "ASIA", "ABIA", "ACCA"), r"\b(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16}\b"),
-    "google key": (
-        ("AIza", "ya29.", "GOCSPX-"),
-        r"\b(?:AIza[\w-]{35}|ya29\.[\w-]{20,500}|GOCSPX-[\w-]{20,64})",
-    ),
-    "slack token": (
-        ("xox", "hooks.slack"),
-        r"\bxox[abeoprs]-[\w-]{10,250}|\bhooks\.slack\.com/services/[\w/-]{20,100}",
-    ),
-    "stripe key": (("_live_", "_test_", "whsec_"), r"\b(?:[sr]k_(?:live|test)|whsec)_[A-Za-z0-9]{16,250}"),
-    "npm token": (("npm_",), r"\bnpm_[A-Za-z0-9]{36}\b"),
-    "pypi token": (("pypi-AgEI",), r"\bpypi-AgEI[\w-]{50,500}"),
-    "hugging face token": (("hf_",), r"\bhf_[A-Za-z0-9]{30,60}\b"),
-    "sendgrid key": (("SG.",), r"\bSG\.[\w-]{16,64}\.[\w-]{16,128}"),
-    "json web token": (("eyJ",), r"\beyJ[\w-]{8,2000}\.eyJ[\w-]{8,4000}\.[\w-]{8,2000}"),
-    "authorization": (
-        ("uthorization: ",),
-        r"(?<=[Aa]uthorization: )(?:[Bb]earer|[Bb]asic|token) [\w.~+/=-]{16,4000}",
-    ),
-    "password in an address": (("://",), r"(?<=://)[\w.%+-]{1,100}:[^\s:/@\"'<>]{3,200}(?=@)"),
-}
-"""By kind: what every such secret holds, so that most texts need no look at the pattern; and the pattern."""
-_ASSIGNED = re.compile(
-    r"(?P<name>(?:pass(?:word|wd|phrase)|secret|api_?-?key|access_?-?key|auth_?-?token|access_?-?token|_token"
-    r"|private_?-?key|credential)[\w-]{0,30}[\"']?\s{0,4}(?::|=|:=|=>)\s{0,4})"
-    r"(?P<value>\"[^\"\s]{8,300}\"|'[^'\s]{8,300}'|[^\s\"'`,;(){}\[\]<>$]{8,300}+(?!\())",
-    re.IGNORECASE,
+UNSEEN = re.compile(
+    "[\u00ad\u034f\u061c\u115f\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff\U000e0000-\U000e007f]"
+    r"|\\u(?:00ad|200[b-f]|202[a-e]|206[0-9a-f]|feff)"
 )
-"""A value given to something whose name says that it is secret."""
-_ASSIGNED_HINTS = ("pass", "secret", "key", "token", "credential")
-
-
-_REFERENCE = re.compile(r"\$\{|\{\{|%\(|\benv\b|\.env|redacted|^[.~]{0,2}/|/\S*\.|::|\w\.\w+\.\w")
-"""A value that says where a secret is kept, not what it is."""
+"""Characters that show nothing and may stand inside a secret, also as they are written in JSON."""
 
 
 class Redactor(Protocol):
@@ -68,58 +32,73 @@ class Redactor(Protocol):
         """The text with every secret replaced, and how many places that were."""
 
 
-class PatternRedactor:
-    """Secrets that can be told by their form, without any library.
+class FindingRedactor(ABC):
+    """A redactor that says where the secrets are, so that it can be shown texts with what stands around them."""
 
-    It covers keys and tokens with a prefix of their own (``_PATTERNS``), private keys as a whole, JSON web tokens,
-    passwords in addresses and authorization headers, and values of eight characters and more that have a letter and
-    a digit and are given to a name with *password*, *secret*, *api key*, *token* or the like in it. It does not find
-    secrets that look like any other word.
-    """
+    @abstractmethod
+    def find(self, text: str, seams: Sequence[int] = (0,)) -> list[Found]:
+        """The secrets of a text in order, without overlaps.
 
-    def __init__(self) -> None:
-        self._known = [
-            (hints, re.compile(pattern), _replacement(kind)) for kind, (hints, pattern) in _PATTERNS.items()
-        ]
+        The text is made of texts that begin at ``seams``, with a line end between two of them.
+        """
 
     def redact(self, text: str) -> tuple[str, int]:
-        known = 0
-        for hints, pattern, replacement in self._known:
-            if any(hint in text for hint in hints):
-                text, count = pattern.subn(replacement, text)
-                known += count
-        low = text.lower()
-        if not any(hint in low for hint in _ASSIGNED_HINTS):
-            return text, known
-        assigned = 0
+        """The text with every secret replaced, and how many that were."""
+        (clean,), places = self.redact_together([text], [None])
+        return clean, places
 
-        def one(found: re.Match[str]) -> str:
-            nonlocal assigned
-            value = found["value"].strip("\"'")
-            if not _secret(value):
-                return found[0]
-            assigned += 1
-            return found["name"] + found["value"].replace(value, _replacement("value"))
+    def redact_together(
+        self, texts: Sequence[str], names: Sequence[str | None]
+    ) -> tuple[tuple[str, ...], int]:
+        """Texts that follow each other without their secrets, and how many that were.
 
-        return _ASSIGNED.sub(one, text), known + assigned
+        ``names`` are the keys they are the values of. What is spread over neighbouring texts is replaced in each of
+        them and counted once.
+        """
+        shown = [Glued(text, UNSEEN) for text in texts]
+        seams, at = [], 0
+        for one in shown:
+            seams.append(at)
+            at += len(one.text) + 1
+        found = self.find("\n".join([one.text for one in shown]), seams)
+        for start, one, name in zip(seams, shown, names, strict=True):
+            if name is not None and telling(name) and field(name, one.text):
+                found.append(Found(start, start + len(one.text), named.VALUE))
+        found = merged(found)
+        parts: list[list[str]] = [[] for _ in texts]
+        kept = [0] * len(texts)
+        for secret in found:
+            first, last = bisect_right(seams, secret.start) - 1, bisect_right(seams, secret.stop - 1) - 1
+            for place in range(first, last + 1):
+                one, seam = shown[place], seams[place]
+                start, stop = max(0, secret.start - seam), min(len(one.text), secret.stop - seam)
+                if start < stop:
+                    start, stop = one.back(start, stop)
+                    parts[place] += [texts[place][kept[place] : start], REPLACEMENT.format(kind=secret.kind)]
+                    kept[place] = stop
+        clean = ("".join([*new, text[at:]]) for new, text, at in zip(parts, texts, kept, strict=True))
+        return tuple(clean), len(found)
 
 
-def _replacement(kind: str) -> str:
-    return REPLACEMENT.format(kind=kind)
+class PatternRedactor(FindingRedactor):
+    """Secrets that can be told by their form or by what stands in front of them, without any library.
+
+    It covers keys and tokens with a prefix of their own, private keys, authorization headers, passwords in addresses,
+    and values given to a name with *password*, *secret*, *api key*, *token* or the like in it: of eight characters
+    and more, with a letter and a digit. What fills the field of a password alone may be shorter (six characters) and
+    of words. It does not find secrets that look like any other word, and leaves references, paths and dates.
+    """
+
+    def find(self, text: str, seams: Sequence[int] = (0,)) -> list[Found]:
+        glued = Glued(text, known.LINE_ENDS)
+        return merged([*private_keys.find(glued, seams), *known.find(glued), *named.find(text, seams)])
 
 
-def _secret(value: str) -> bool:
-    """Whether a value may be a secret: no word, no number, no reference to where it is kept."""
-    letters = any(char.isalpha() for char in value)
-    digits = any(char.isdigit() for char in value)
-    return letters and digits and _REFERENCE.search(value) is None
-
-
-class LibraryRedactor:
-    """The detectors of the library detect-secrets (extra ``secrets``), then the patterns of ``PatternRedactor``.
+class LibraryRedactor(FindingRedactor):
+    """The detectors of the library detect-secrets (extra ``secrets``) behind the patterns of ``PatternRedactor``.
 
     Its detectors of entropy are left out (they take every hash and id for a secret), those of words, addresses and of
-    IBM's IAM keys (any long word) too.
+    IBM's IAM keys (any long word) too, and that of private keys, which sees their first line only.
     Raises ValueError if the library is not installed.
     """
 
@@ -130,6 +109,7 @@ class LibraryRedactor:
             "IPPublicDetector",
             "IbmCloudIamDetector",
             "KeywordDetector",
+            "PrivateKeyDetector",
         }
     )
 
@@ -148,19 +128,27 @@ class LibraryRedactor:
         ]
         self._patterns = PatternRedactor()
 
-    def redact(self, text: str) -> tuple[str, int]:
-        text, count = self._patterns.redact(text)
-        found: dict[str, str] = {}
-        for piece in _pieces(text):
+    def find(self, text: str, seams: Sequence[int] = (0,)) -> list[Found]:
+        found = self._patterns.find(text, seams)
+        rest = _without(text, found)
+        kinds: dict[str, str] = {}
+        for piece in _pieces(rest):
             for kind, detector in self._detectors:
                 for secret in detector.analyze_string(piece):
-                    if isinstance(secret, str) and len(secret) >= LEAST_CHARS:
-                        found.setdefault(secret, kind.lower())
-        # Longer ones first: one may be a part of another.
-        for secret in sorted(found, key=lambda one: (-len(one), one)):
-            count += text.count(secret)
-            text = text.replace(secret, _replacement(found[secret]))
-        return text, count
+                    if isinstance(secret, str) and len(secret) >= LEAST_CHARS and secret[0] not in "${<":
+                        kinds.setdefault(secret, kind.lower())
+        for secret, kind in kinds.items():
+            found.extend(Found(one.start(), one.end(), kind) for one in re.finditer(re.escape(secret), rest))
+        return merged(found)
+
+
+def _without(text: str, found: Sequence[Found]) -> str:
+    """The text with blanks for what was found, everything else at its place."""
+    parts, at = [], 0
+    for one in found:
+        parts += [text[at : one.start], " " * (one.stop - one.start)]
+        at = one.stop
+    return "".join([*parts, text[at:]])
 
 
 def _pieces(text: str) -> Iterator[str]:
@@ -174,15 +162,23 @@ def _pieces(text: str) -> Iterator[str]:
                 yield piece
 
 
-def redact_all(redactor: Redactor | None, texts: Sequence[str]) -> tuple[tuple[str, ...], int]:
-    """Each text without its secrets, and how many places that were; without a redactor as they are."""
+def redact_all(
+    redactor: Redactor | None, texts: Sequence[str], names: Sequence[str | None] = ()
+) -> tuple[tuple[str, ...], int]:
+    """Each text without its secrets, and how many places that were; without a redactor as they are.
+
+    With ``names``, one for each, the texts follow each other and are values of these keys. A redactor of the host's
+    own is given each text alone.
+    """
     if redactor is None:
         return tuple(texts), 0
-    known: dict[str, tuple[str, int]] = {}
+    if names and isinstance(redactor, FindingRedactor):
+        return redactor.redact_together(texts, names)
+    outcomes: dict[str, tuple[str, int]] = {}
     for text in texts:
-        if text not in known:
-            known[text] = redactor.redact(text)
-    return tuple(known[text][0] for text in texts), sum(known[text][1] for text in texts)
+        if text not in outcomes:
+            outcomes[text] = redactor.redact(text)
+    return tuple(outcomes[text][0] for text in texts), sum(outcomes[text][1] for text in texts)
 
 
 REDACTORS: Mapping[str, Callable[[], Redactor | None]] = {

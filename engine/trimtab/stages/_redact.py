@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeAlias
 
 from ..conversation.items import Block
 from ..effects import Core, Question, redact
-from ..policy.contents import in_strings, strings
+from ..policy.contents import MAX_DEPTH, in_strings, strings
 from ..policy.scene import Scene
 from ._material import THINKING, Material, each_block
 
@@ -25,34 +25,49 @@ SEALED = frozenset(
     }
 )
 """Fields of blocks that hold no words; changed, the API would refuse them."""
+TOO_DEEP = "[redacted: nested too deep]"
+"""Stands for what lies so deep in a block that nobody looks at it."""
+
+Change: TypeAlias = Callable[[str, str | None], str]
+"""Gives the text to stand in a text's place; also told the name of the field it fills, if it has one."""
 
 
 def without_secrets(scene: Scene, material: Material) -> Core[tuple[Material, int]]:
-    """The material without secrets, and how many places that were. Signed thinking that holds one goes as a whole.
+    """The material without secrets, and how many they were. Signed thinking that holds one goes as a whole.
 
     Raises EffectFailed.
     """
-    texts = list(
-        dict.fromkeys(text for entry in material.entries for block in entry.blocks for text in _words(block))
-    )
-    clean, _ = yield from redact(texts, to_ask=True)
-    changed = {text: new for text, new in zip(texts, clean, strict=True) if text != new}
-    if not changed:
+    texts: list[str] = []
+    names: list[str | None] = []
+
+    def note(text: str, name: str | None) -> str:
+        texts.append(text)
+        names.append(name)
+        return text
+
+    stops: list[int] = []
+    deep = 0
+    for entry in material.entries:
+        for block in entry.blocks:
+            walk = _Walk(note)
+            walk.block(block)
+            deep += walk.too_deep
+            stops.append(len(texts))
+    clean, places = yield from redact(texts, names, to_ask=True)
+    if not deep and clean == tuple(texts):
         return material, 0
-    places = 0
+    new, ends, at = iter(clean), iter(stops), 0
 
     def change(block: Block) -> Block | None:
-        nonlocal places
-        found = sum([text in changed for text in _words(block)])
-        if not found:
+        nonlocal at
+        start, at = at, next(ends)
+        walk = _Walk(lambda text, name: next(new))
+        rewritten = walk.block(block)
+        if not walk.too_deep and all(texts[place] == clean[place] for place in range(start, at)):
             return block
-        places += found
-        if block.get("type") in THINKING:
-            return None
-        rewritten: Block = in_strings(block, lambda text: changed.get(text, text))
-        return rewritten
+        return None if block.get("type") in THINKING else rewritten
 
-    return each_block(scene, material, change), places
+    return each_block(scene, material, change), places + deep
 
 
 def clean_question(question: Question) -> Core[tuple[Question, int]]:
@@ -79,14 +94,60 @@ def clean_text(text: str) -> Core[tuple[str, int]]:
     return clean, places
 
 
-def _words(block: Mapping[str, Any]) -> Iterator[str]:
-    """Every text in a block that somebody may have written; no ids, no signatures, no encoded media."""
-    for key, value in block.items():
-        if key == "content" and isinstance(value, list | tuple):
-            for part in value:
-                yield from _words(part if isinstance(part, Mapping) else {"text": part})
-        elif key == "source" and isinstance(value, Mapping):
-            if value.get("type") == "text":
-                yield from (text for _, text in strings(value.get("data")))
-        elif key not in SEALED:
-            yield from (text for _, text in strings(value))
+class _Walk:
+    """One way through all that somebody may have written in a block; no ids, no signatures, no encoded media."""
+
+    def __init__(self, change: Change) -> None:
+        self._change = change
+        self.too_deep = 0
+
+    def block(self, block: Mapping[str, Any], depth: int = 0) -> dict[str, Any]:
+        return {
+            key: value
+            if key in SEALED and not (key == "data" and block.get("type") == "text")
+            else self._field(value, None, depth)
+            if key == "input"
+            else self._part(value, depth)
+            for key, value in block.items()
+        }
+
+    def _part(self, value: Any, depth: int) -> Any:
+        """What a block holds beside the arguments of a call: texts, and blocks in it."""
+        if isinstance(value, str):
+            return self._change(value, None)
+        if not isinstance(value, Mapping | list | tuple):
+            return value
+        if depth > MAX_DEPTH:
+            return self._left_out()
+        if isinstance(value, Mapping):
+            return self.block(value, depth + 1)
+        return [self._part(inner, depth + 1) for inner in value]
+
+    def _field(self, value: Any, name: str | None, depth: int) -> Any:
+        """Arguments: every text with the name of its field, every name of a field as a text."""
+        if isinstance(value, str):
+            return self._change(value, name)
+        if not isinstance(value, Mapping | list | tuple):
+            return value
+        if depth > MAX_DEPTH:
+            return self._left_out()
+        if not isinstance(value, Mapping):
+            return [self._field(inner, name, depth + 1) for inner in value]
+        fields: dict[Any, Any] = {}
+        for key, inner in value.items():
+            own = self._change(key, None) if isinstance(key, str) else key
+            while own in fields:
+                own = f"{own} "
+            fields[own] = self._field(inner, _name(value, key, name), depth + 1)
+        return fields
+
+    def _left_out(self) -> str:
+        self.too_deep += 1
+        return TOO_DEEP
+
+
+def _name(fields: Mapping[Any, Any], key: Any, outer: str | None) -> str:
+    """The full name of a field; in a pair of name and value it is the name given there."""
+    given = next((fields[one] for one in ("name", "key") if key == "value" and one in fields), None)
+    own = given if isinstance(given, str) else str(key)
+    return f"{outer}.{own}" if outer else own

@@ -8,6 +8,7 @@ from typing import Any
 
 from ..conversation.request import Usage
 from ..effects import AskFailed, Reply
+from .failures import on_the_way, passes, too_long
 from .headers import repeatable, retry_after
 
 NO_KEY = "no key: set ANTHROPIC_API_KEY, or give a client of your own"
@@ -19,7 +20,6 @@ _TOO_LONG = (
 )
 """API-FACTS §6; the last one is for gateways that reword the text."""
 _MEDIA = re.compile(r"image_|\bimages?\b.*(?:exceed|invalid)|too many images|could not process|\bpdf", re.I)
-_TRANSIENT = frozenset({408, 409, 429})
 _PASSING = frozenset({"overloaded_error", "api_error", "rate_limit_error", "timeout_error"})
 _NO_COMPACTION = re.compile(r"^compaction: (?:Extra inputs|.*not (?:supported|available|enabled))", re.I)
 
@@ -51,24 +51,17 @@ def failure_of(problem: Exception, stream: Any = None) -> AskFailed:
     ``stream``: as far as it had come; what it had told of its usage is paid for.
     """
     import anthropic
-    import httpx2
 
     if isinstance(problem, AskFailed):
         return problem
     message = _heard(stream)
     usage = None if message is None else _usage(message)
 
-    def passing(words: str) -> AskFailed:
-        return AskFailed("error", words, transient=True, usage=usage)
-
-    if isinstance(problem, anthropic.APITimeoutError | httpx2.TimeoutException):
-        return passing("the API did not answer in time")
-    if isinstance(problem, anthropic.APIConnectionError):
-        return passing(f"the API could not be reached: {problem}")
-    if isinstance(problem, httpx2.TransportError):
-        return passing(f"the answer broke off: {problem}")
+    if (failure := on_the_way(problem, anthropic, "the API", usage)) is not None:
+        return failure
     if stream is not None and isinstance(problem, ValueError | AssertionError):
-        return passing(f"the stream cannot be read: {type(problem).__name__}: {problem}")
+        words = f"the stream cannot be read: {type(problem).__name__}: {problem}"
+        return AskFailed("error", words, transient=True, usage=usage)
     if isinstance(problem, TypeError) and "authentication method" in str(problem):
         return AskFailed("unavailable", NO_KEY)
     if not isinstance(problem, anthropic.APIStatusError):
@@ -85,18 +78,13 @@ def _status(problem: Any, usage: Usage | None) -> AskFailed:
         return AskFailed("too_long", text)
     if status == 404 or kind == "not_found_error":
         return AskFailed("unavailable", text)
-    if status in _TRANSIENT or status >= 500 or kind in _PASSING:
+    if passes(status) or kind in _PASSING:
         again, wait = repeatable(headers, True), retry_after(headers)
         return AskFailed("error", text, transient=again, retry_after=wait, usage=usage)
     if _NO_COMPACTION.search(message):
         return AskFailed("unavailable", text)
-    for pattern in _TOO_LONG:
-        if found := pattern.search(message):
-            number = {key: int(value) for key, value in found.groupdict().items()}
-            if not number:
-                return AskFailed("too_long", text)
-            excess = number["size"] + number.get("more", 0) - number["limit"]
-            return AskFailed("too_long", text, excess, size_tokens=number["size"])
+    if (failure := too_long(_TOO_LONG, message, text)) is not None:
+        return failure
     reason = "media" if _MEDIA.search(f"{problem.error_code or ''} {message}") else "error"
     return AskFailed(reason, text, transient=repeatable(headers, False))
 

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from ..conversation.request import Usage
 from ..effects import AskFailed, Question, Reply
 from .base import plain_text, refuse_compaction, scrub, too_late
+from .failures import on_the_way, passes, too_long
 from .headers import repeatable, retry_after
 
 if TYPE_CHECKING:
@@ -33,7 +34,6 @@ STOPS: Mapping[str, str] = {
 }
 """Finish reasons, as the Messages API calls them."""
 
-_TRANSIENT = frozenset({408, 409, 429})
 _TOO_LONG = (
     re.compile(
         r"maximum context length is (?P<limit>\d+) tokens.*?(?:resulted in|requested) (?P<size>\d+)", re.S
@@ -196,7 +196,6 @@ async def _aask(client: AsyncOpenAI, parameters: dict[str, Any]) -> Reply:
 
 def _failure(problem: Exception, heard: _Heard) -> AskFailed:
     """What an error of the SDK, or of the transport under it, means to a stage; see API-FACTS §6."""
-    import httpx2
     import openai
 
     def passing(words: str) -> AskFailed:
@@ -204,12 +203,8 @@ def _failure(problem: Exception, heard: _Heard) -> AskFailed:
 
     if isinstance(problem, AskFailed):
         return problem
-    if isinstance(problem, openai.APITimeoutError | httpx2.TimeoutException):
-        return passing("the endpoint did not answer in time")
-    if isinstance(problem, openai.APIConnectionError):
-        return passing(f"the endpoint could not be reached: {problem.__cause__ or problem}")
-    if isinstance(problem, httpx2.TransportError):
-        return passing(f"the answer broke off: {problem}")
+    if (failure := on_the_way(problem, openai, "the endpoint", heard.usage)) is not None:
+        return failure
     if isinstance(problem, openai.APIStatusError):
         return _status(problem)
     if isinstance(problem, openai.APIError):
@@ -233,15 +228,11 @@ def _status(problem: Any) -> AskFailed:
         return AskFailed("unavailable", text)
     if "content_filter" in code or "content_policy" in code:
         return AskFailed("refusal", text)
-    if status in _TRANSIENT or status >= 500:
+    if passes(status):
         again = repeatable(headers, code != "insufficient_quota")
         return AskFailed("error", text, transient=again, retry_after=retry_after(headers))
-    for pattern in _TOO_LONG:
-        if found := pattern.search(f"{code} {message}"):
-            number = {key: int(value) for key, value in found.groupdict().items()}
-            if not number:
-                return AskFailed("too_long", text)
-            return AskFailed("too_long", text, number["size"] - number["limit"], size_tokens=number["size"])
+    if (failure := too_long(_TOO_LONG, f"{code} {message}", text)) is not None:
+        return failure
     return AskFailed("error", text, transient=repeatable(headers, False))
 
 
