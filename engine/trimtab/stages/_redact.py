@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, TypeAlias
 
-from ..conversation.items import Block
+from ..conversation.items import Block, kind_of
 from ..effects import Core, Question, redact
 from ..policy.contents import MAX_DEPTH, in_strings, strings
 from ..policy.scene import Scene
@@ -65,7 +65,7 @@ def without_secrets(scene: Scene, material: Material) -> Core[tuple[Material, in
         rewritten = walk.block(block)
         if not walk.too_deep and all(texts[place] == clean[place] for place in range(start, at)):
             return block
-        return None if block.get("type") in THINKING else rewritten
+        return None if kind_of(block) in THINKING else rewritten
 
     return each_block(scene, material, change), places + deep
 
