@@ -17,7 +17,7 @@ from .manual import LEFT
 from .outcome import Outcome
 from .packs.pack import Pack, Setting
 from .policy.conditions import Condition
-from .policy.relations import serial_of
+from .policy.relations import SERIAL_DIGITS, serial_of
 from .policy.stage import Stage
 from .receipt import StageReport
 
@@ -144,19 +144,21 @@ def _read(given: Any) -> tuple[tuple[Named, ...], tuple[str, ...]]:
     for one in _listed(given.get("messages")):
         name = _name(one)
         if name is None:
-            problems.append(f"{one!r:.{TOLD_CHARS}} in `messages` is no id")
+            problems.append(f"{_shown(one)} in `messages` is no id")
         else:
             found.append(name)
     for one in _listed(given.get("ranges")):
         ends = [_name(one.get(key)) for key in ("from", "to")] if isinstance(one, Mapping) else [None]
         start, stop = ends[0], ends[-1]
         if start is None or stop is None:
-            problems.append(f"{one!r:.{TOLD_CHARS}} in `ranges` does not say `from` which id `to` which")
+            problems.append(f"{_shown(one)} in `ranges` does not say `from` which id `to` which")
         else:
             found.append((start, stop))
     problems += [
-        f"the input has no `{key:.{TOLD_CHARS}}`"
-        for key in sorted(map(str, given))
+        f"the input has no `{key}`"
+        for key in sorted(
+            [_shown(key) if not isinstance(key, str) else f"{key:.{TOLD_CHARS}}" for key in given]
+        )
         if key not in SCHEMA["properties"]
     ]
     return tuple(found), tuple(problems)
@@ -168,9 +170,19 @@ def _listed(value: Any) -> list[Any]:
     return list(value) if isinstance(value, list | tuple) else [value]
 
 
+def _shown(value: Any) -> str:
+    """What a model has written, shortened."""
+    try:
+        return f"{value!r:.{TOLD_CHARS}}"
+    except ValueError:  # Python writes no number of more than some thousand digits
+        return f"a {type(value).__name__}"
+
+
 def _name(value: Any) -> Name | None:
     """A serial, or a host's id, also where the model has copied the whole mark."""
     if isinstance(value, bool) or not isinstance(value, int | str):
+        return None
+    if isinstance(value, int) and not 0 <= value < 10**SERIAL_DIGITS:
         return None
     match = _TAG.fullmatch(str(value))
     text = match[1] if match else ""

@@ -200,7 +200,7 @@ def decode(raw: Any, engine: str = "") -> Record | Header:
         raise
     except KeyError as problem:
         raise JournalError(f"the {raw['t']} record has no field {problem}") from None
-    except (TypeError, ValueError, AttributeError) as problem:
+    except (TypeError, ValueError, AttributeError, OverflowError) as problem:
         raise JournalError(f"the {raw['t']} record is damaged: {problem}") from None
 
 
@@ -243,9 +243,7 @@ def _may(raw: Mapping[str, Any], key: str, kind: type[Any]) -> Any:
 
 def _number(raw: Mapping[str, Any], key: str) -> float | None:
     value = raw.get(key)
-    if value is not None and (isinstance(value, bool) or not isinstance(value, int | float)):
-        raise ValueError(f"{key} is {str(value)[:40]!r}")
-    return value
+    return None if value is None else _float(value, key)
 
 
 def _serials(raw: Any) -> tuple[int, ...]:
@@ -327,9 +325,9 @@ def _read_run(raw: Mapping[str, Any]) -> RunRecord:
     )
 
 
-def _float(value: Any) -> float:
+def _float(value: Any, name: str = "a number") -> float:
     if isinstance(value, bool) or not isinstance(value, int | float):
-        raise ValueError(f"{str(value)[:40]!r} is no number")
+        raise ValueError(f"{name} is {str(value)[:40]!r}")
     return float(value)
 
 
@@ -339,8 +337,7 @@ def _meter(raw: Any) -> tuple[Any, ...] | None:
     if not isinstance(raw, list) or len(raw) not in (2, 6):
         raise ValueError("meter holds two or six values")
     for number in raw[:5]:
-        if isinstance(number, bool) or not isinstance(number, int | float):
-            raise ValueError(f"meter holds {str(number)[:40]!r}")
+        _float(number, "a number of the meter")
     return tuple(raw)
 
 
@@ -359,6 +356,8 @@ def _read_commit(raw: Mapping[str, Any]) -> Commit:
 
 def _read_header(raw: Mapping[str, Any]) -> Header:
     header = Header(_is(raw["format"], int, "format"), _is(raw["engine"], str, "engine"))
+    if header.format < 1:
+        raise JournalError(f"there is no format {header.format} of journals")
     if header.format > FORMAT:
         raise JournalError(
             f"the journal has format {header.format}, this engine reads up to {FORMAT}",

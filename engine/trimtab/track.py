@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from operator import is_
@@ -24,6 +25,9 @@ from .sleeping import asleep
 from .tokens.figure import Factor
 from .trial import Sent, Standing
 from .validity.base import leading_system
+
+_COMMIT_ID = re.compile(r"c[0-9]{1,18}")
+_PUT_BACK = "restore the file, or begin a new session directory"
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +101,9 @@ class Track:
         """Take up where a journal ends. The messages themselves come with the next run."""
         overlay = Overlay()
         shown: dict[int, str] = {}
+        known: set[str] = set()
         for record in records:
+            self._in_order(record, known)
             if isinstance(record, RunRecord):
                 self._replay_run(record, overlay, shown)
             elif isinstance(record, Commit):
@@ -122,6 +128,22 @@ class Track:
         self.metered = self.lineage.next - 1
         self._fresh = not self.history.runs
 
+    def _in_order(self, record: Record, known: set[str]) -> None:
+        """Raises JournalError for a record that cannot follow those before it; ``known`` are ids of commits."""
+        history = self.history
+        if isinstance(record, RunRecord) and record.n < history.next_run():
+            raise JournalError(f"run {record.n} does not follow run {history.next_run() - 1}", hint=_PUT_BACK)
+        if isinstance(record, Commit):
+            if _COMMIT_ID.fullmatch(record.id) is None:
+                raise JournalError(f"{record.id[:40]!r} is no id of a commit", hint=_PUT_BACK)
+            if history.commits and sequence(record) <= sequence(history.commits[-1]):
+                raise JournalError(
+                    f"commit {record.id} does not follow the commits before it", hint=_PUT_BACK
+                )
+            known.add(record.id)
+        if isinstance(record, Undo) and record.id not in known:
+            raise JournalError(f"an undo names commit {record.id[:40]}, which is not there", hint=_PUT_BACK)
+
     def _take_back(self, commit_id: str, shown: dict[int, str]) -> None:
         """Digests of the messages an undone commit had changed, as the commits before and after it left them."""
         undone = next((commit for commit in self.history.commits if commit.id == commit_id), None)
@@ -139,8 +161,9 @@ class Track:
             record.blocks
         )
         if not whole or min(path, default=1) < 1 or len(set(path)) != len(path):
-            hint = "restore the file, or begin a new session directory"
-            raise JournalError(f"run {record.n} contradicts itself: its messages do not add up", hint=hint)
+            raise JournalError(
+                f"run {record.n} contradicts itself: its messages do not add up", hint=_PUT_BACK
+            )
         if keep < len(self.lineage.path) and self._handed_path is not None:
             self.lineage.register(self._last_view(shown))
         self.lineage.resume(keep, record.add, record.digests)
