@@ -246,7 +246,7 @@ def findings() -> str:
         "sessions, which takes some tenths of a second: packs that ship are played only with `--rehearse`,\n"
         "others unless `--no-rehearse`,\n"
         "and only if nothing had to be set aside. `unknown-tool` and `unmatched-category` need\n"
-        "`--against SESSION`.\n",
+        "`--against SESSION`, `model-cannot` needs `--model MODEL`.\n",
         table(("code", "meaning", "usually", "can be silenced"), rows),
         *parts,
     )

@@ -103,6 +103,15 @@ def test_tools_are_held_against_those_of_a_session(trimtab: Callable) -> None:
     assert trimtab("check", "claude-code", "--against", "nowhere.jsonl").code == 1
 
 
+def test_stages_are_held_against_what_a_model_can_do(trimtab: Callable) -> None:
+    result = trimtab("check", "claude-code", "--model", "gpt-5", "--json")
+    problems = result.json["packs"][0]["problems"]
+    assert {each["code"] for each in problems} == {"model-cannot"}
+    assert result.code == 0
+    assert trimtab("check", "claude-code", "--model", "gpt-5", "--strict").code == 1
+    assert trimtab("check", "claude-code", "--model", "claude-sonnet-4-5", "--strict").code == 0
+
+
 def test_a_pack_of_ones_own_is_rehearsed_and_one_that_ships_only_when_asked(
     trimtab: Callable, tmp_path: Path
 ) -> None:

@@ -37,6 +37,7 @@ FORMATS = ("text", "json", "github", "sarif")
     metavar="SESSION",
     help="Hold the names of tools against those of a session file.",
 )
+@click.option("--model", metavar="MODEL", help="Hold stages against what this model and its API can do.")
 @click.option("--fix", is_flag=True, help="Mend in the files what can only have been meant otherwise.")
 @click.option("--diff", "show_diff", is_flag=True, help="With --fix: show what would change; write nothing.")
 def command(
@@ -46,6 +47,7 @@ def command(
     strict: bool,
     rehearse: bool | None,
     session: str | None,
+    model: str | None,
     fix: bool,
     show_diff: bool,
 ) -> int:
@@ -77,6 +79,8 @@ def command(
                 report = rehearsed(report)
             if tools is not None:
                 report = _held_against(report, tools)
+            if model is not None:
+                report = _for_model(report, model)
             reports.append(report)
     _show(reports, "json" if as_json else form)
     return _code(reports, strict)
@@ -101,6 +105,16 @@ def _held_against(report: Report, tools: frozenset[str]) -> Report:
     if report.context is not None:
         tools_are_those_of(report.context, tools)
     return completed(report, (), AGAINST)
+
+
+def _for_model(report: Report, model: str) -> Report:
+    from ..packs.catalogue import FOR_MODEL
+    from ..packs.check_model import model_can
+    from ..packs.load import completed
+
+    if report.context is not None:
+        model_can(report.context, model)
+    return completed(report, (), FOR_MODEL)
 
 
 def _fix(packs: Sequence[str], fix: bool, show_diff: bool) -> int | None:

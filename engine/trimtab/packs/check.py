@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import TypeAlias
 
 from . import check_advice, check_names, check_numbers, check_reach, check_sense, check_unused, check_values
-from .catalogue import AGAINST, REHEARSED
+from .catalogue import AGAINST, FOR_MODEL, REHEARSED
 from .context import Context
 from .mended import is_sound, mended
 from .problems import ERROR, WARNING, Edit, Problem
@@ -143,7 +143,7 @@ def finished(context: Context, asked: frozenset[str] = frozenset()) -> Told:
 
     ``asked`` are codes that were looked for besides those of a check alone.
     """
-    return told(context.problems, context.resolved.documents, (REHEARSED | AGAINST) - asked)
+    return told(context.problems, context.resolved.documents, (REHEARSED | AGAINST | FOR_MODEL) - asked)
 
 
 def errors(problems: Iterable[Problem]) -> list[Problem]:

@@ -29,7 +29,7 @@ class Report:
     """What a check found. ``pack`` is None where there are errors, ``name`` as it was asked for.
 
     ``silenced`` are the problems that comments in the pack answer; ``context`` what was examined,
-    ``asked`` the codes of :data:`REHEARSED` and :data:`AGAINST` that were looked for.
+    ``asked`` the codes of :data:`REHEARSED`, :data:`AGAINST` and :data:`FOR_MODEL` that were looked for.
     """
 
     name: str

@@ -9,6 +9,7 @@ from .code import ERROR, INFO, WARNING, Code
 from .form import FORM
 from .sense import AGAINST as _AGAINST
 from .sense import COMMENTS, SENSE
+from .sense import FOR_MODEL as _FOR_MODEL
 from .sense import REHEARSED as _REHEARSED
 
 __all__ = [
@@ -16,6 +17,7 @@ __all__ = [
     "CATALOGUE",
     "CODES",
     "ERROR",
+    "FOR_MODEL",
     "INFO",
     "REHEARSED",
     "SILENCEABLE",
@@ -23,7 +25,7 @@ __all__ = [
     "Code",
 ]
 
-CATALOGUE: Mapping[str, Code] = MappingProxyType(FORM | SENSE | _REHEARSED | _AGAINST | COMMENTS)
+CATALOGUE: Mapping[str, Code] = MappingProxyType(FORM | SENSE | _REHEARSED | _AGAINST | _FOR_MODEL | COMMENTS)
 """Every code."""
 
 CODES: Mapping[str, str] = MappingProxyType({name: code.meaning for name, code in CATALOGUE.items()})
@@ -37,3 +39,6 @@ REHEARSED = frozenset(_REHEARSED)
 
 AGAINST = frozenset(_AGAINST)
 """Codes that only a session given finds."""
+
+FOR_MODEL = frozenset(_FOR_MODEL)
+"""Codes that only a model given finds."""

@@ -147,6 +147,14 @@ AGAINST = {
     ),
 }
 
+FOR_MODEL = {
+    "model-cannot": judged(
+        "a stage that asks for what the model given with `--model`, or its API, does not have",
+        "The stage is skipped, or its edit refused, in every run with that model.",
+        "Name the models it is for in its `when: {model: […]}`, or remove it.",
+    ),
+}
+
 COMMENTS = {
     "allow": Code(
         "an `allow` comment that names no code or gives no reason",
