@@ -519,3 +519,10 @@ def test_the_page_on_host_facts_names_every_fact() -> None:
     special = {"now", "caller", "usage", "error", "request", "declared", "self"}
     names = set(inspect.signature(Facts.__init__).parameters) - special
     assert [name for name in sorted(names) if f"`{name}`" not in page] == []
+
+
+def test_facts_may_be_had_with_some_of_them_changed() -> None:
+    facts = Facts(now=5, caller="main", usage=Usage(9), plan="do it", tickets=["a"])
+    other = facts.but(usage=None, plan="do the other")
+    assert other == Facts(now=5, caller="main", plan="do the other", tickets=["a"])
+    assert facts.usage == Usage(9)

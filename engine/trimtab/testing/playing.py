@@ -232,7 +232,7 @@ class _Host:
         request, event, facts = self.last
         if event == "overflow":
             # The API has not refused again: the request that was made for it goes out.
-            event, facts = "before_request", _without_error(facts)
+            event, facts = "before_request", facts.but(usage=None, error=None, request=None)
         before = self.before.request
         try:
             outcome = self.session.run(request, event, facts)
@@ -250,10 +250,6 @@ class _Host:
             f"a second run changes the view, {tokens.before:,} → {tokens.after:,} tokens, "
             f"by {', '.join(fired) or 'no stage'}"
         )
-
-
-def _without_error(facts: Facts) -> Facts:
-    return Facts(now=facts.now, caller=facts.caller, usage=None, **dict(facts.named))
 
 
 def violations(session: Session, request: Request) -> tuple[str, ...]:

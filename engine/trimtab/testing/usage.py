@@ -25,16 +25,7 @@ def measured(
     """
 
     def figure(prompt: int) -> float:
-        usage = shared(wanted, prompt)
-        given = Facts(
-            now=facts.now,
-            caller=facts.caller,
-            usage=usage,
-            error=facts.error,
-            request=facts.request,
-            **dict(facts.named),
-        )
-        with session.scene(request, given, event) as scene:
+        with session.scene(request, facts.but(usage=shared(wanted, prompt)), event) as scene:
             return scene.tokens
 
     size = wanted.prompt
