@@ -332,9 +332,6 @@ class Scene:
         return None
 
 
-NUMBER_NAMES = ("window", "max_output", "max_input")
-"""What a host, or a pack's ``models``, may say of a model."""
-
 RESERVED_VALUES: Mapping[str, Callable[[Scene], float | bool]] = {
     "window": lambda scene: scene.policy.window,
     "max_output": lambda scene: scene.policy.max_output,
