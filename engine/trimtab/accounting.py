@@ -111,7 +111,7 @@ def account_of(
 def account(scene: Scene, stages: Sequence[Stage] = ()) -> Account:
     """What the scene's view holds; ``stages`` are those whose thresholds are wanted."""
     estimates, blocks = _estimates(scene)
-    tokens = round(scene.tokens)
+    tokens = math.floor(scene.tokens)
     shared = _shared(scene, estimates)
     window = scene.policy.window
     whole = window if 0 < window < math.inf else max(tokens, 1)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from math import floor
 
 from .conversation.edits import Rewrite, Splice, Spot
 from .conversation.items import Item
@@ -35,7 +36,7 @@ def measure(run: Run, scene: Scene, stage: Stage, report: StageReport, trial: Tr
         spots=tuple(spots),
         messages=tuple(gone),
         brought=tuple(brought),
-        tokens=Change(round(scene.tokens), round(scene.figure_of(view))),
+        tokens=Change(floor(scene.tokens), floor(scene.figure_of(view))),
         bytes=Change(scene.bytes, scene.bytes - scene.view.bytes + view.bytes),
         first_changed=changed,
         cache_loss_tokens=loss,

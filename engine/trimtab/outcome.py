@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from math import floor
 from typing import TYPE_CHECKING, Any
 
 from .conversation.request import Request
@@ -82,7 +83,7 @@ def make_receipt(
         dry=dry,
     )
     totals = Totals(
-        tokens=Change(round(before.tokens), round(after.tokens)),
+        tokens=Change(floor(before.tokens), floor(after.tokens)),
         bytes=Change(before.bytes, after.bytes),
         messages=Change(len(before.view.items), len(after.view.items)),
         overhead_tokens=round(after.overhead),

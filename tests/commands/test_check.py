@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
+
 from trimtab.data import data_root
 
 BAD = data_root() / "tests" / "cases" / "bad"
@@ -101,6 +103,38 @@ def test_tools_are_held_against_those_of_a_session(trimtab: Callable) -> None:
     assert "`Task`" in problems[0]["message"]
     assert result.code == 0
     assert trimtab("check", "claude-code", "--against", "nowhere.jsonl").code == 1
+
+
+def test_without_a_name_the_pack_here_is_checked_and_tested(
+    trimtab: Callable, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert len(trimtab("check", "--json").json["packs"]) > 3
+    (tmp_path / "pack.yaml").write_text("format: 1\nname: here\nversion: 1.0.0\nstages: []\n", "utf-8")
+    assert [each["name"] for each in trimtab("check", "--json").json["packs"]] == ["."]
+    (tmp_path / "tests").mkdir()
+    (tmp_path / "tests" / "cases.yaml").write_text(
+        "cases: [{name: one, given: {rounds: {count: 1}}, expect: {messages: 3}}]\n", "utf-8"
+    )
+    assert [each["name"] for each in trimtab("test", "--json").json["cases"]] == ["one"]
+
+
+def test_a_folder_stands_for_the_packs_below_it(trimtab: Callable, tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "pack.yaml").write_text(
+            f"format: 1\nname: {name}\nversion: 1.0.0\nstages: []\n", "utf-8"
+        )
+    found = trimtab("check", tmp_path, "--json").json["packs"]
+    assert [each["name"] for each in found] == [str(tmp_path / name / "pack.yaml") for name in ("one", "two")]
+    (tmp_path / "none").mkdir()
+    assert "there is no such pack file" in trimtab("check", tmp_path / "none").out
+
+
+def test_fix_says_when_it_can_mend_nothing(trimtab: Callable, tmp_path: Path) -> None:
+    pack = tmp_path / "pack.yaml"
+    pack.write_text("format: 1\nname: x\nversion: 1.0.0\nstages: []\nwhatever: 5\n", "utf-8")
+    assert "fixed: nothing" in trimtab("check", "--fix", pack).err
 
 
 def test_stages_are_held_against_what_a_model_can_do(trimtab: Callable) -> None:

@@ -87,3 +87,24 @@ def test_the_json_has_the_text_of_what_would_go(trimtab: Callable, session: Path
     said = trimtab("explain", session, "--pack", pack, "--json").json
     assert sorted(said["texts"]) == ["3:0", "5:0", "7:0"]
     assert said["session"]["part"] == "whole"
+
+
+def test_what_a_limit_is_made_of_stands_below_the_stage_that_asks_for_it(trimtab: Callable) -> None:
+    result = trimtab("explain", EXAMPLE, "--stage", "autocompact", "--set", "percent=80")
+    said = " ".join(result.out.split())
+    made = "auto: min(max(effective - buffer, effective / 2), effective * percent / 100)"
+    assert f"{made} (buffer 13,000, effective 180,000, percent 80)" in said
+    whole = trimtab("explain", EXAMPLE).out
+    assert " ".join(whole.split()).count(made) == 1
+
+
+def test_a_limit_given_for_a_stage_is_told_to_be_one(trimtab: Callable) -> None:
+    result = trimtab("explain", EXAMPLE, "--stage", "auto")
+    assert result.code == 2
+    assert "'auto' is a limit, no stage" in result.err
+
+
+def test_a_long_line_goes_on_further_in_than_it_began(trimtab: Callable) -> None:
+    lines = trimtab("explain", EXAMPLE).out.splitlines()
+    assert max(map(len, lines)) <= 120
+    assert any(line.startswith("      percent 100)") for line in lines)

@@ -155,10 +155,10 @@ def test_the_workflow_and_the_hooks_name_the_folder_as_seen_from_the_root(
     workflow = yaml.safe_load((folder / ".github" / "workflows" / "packs.yml").read_text("utf-8"))
     runs = [step["run"] for step in workflow["jobs"]["packs"]["steps"] if "run" in step]
     assert "trimtab check --format github --strict packs/house" in runs
-    assert "trimtab test packs/house" in runs
+    assert "trimtab test --format github packs/house" in runs
     hooks: Any = yaml.safe_load((folder / ".pre-commit-config.yaml").read_text("utf-8"))
     entries = [hook["entry"] for hook in hooks["repos"][0]["hooks"]]
-    assert entries == ["trimtab fmt --check", "trimtab check", "trimtab test packs/house"]
+    assert entries == ["trimtab check --strict", "trimtab test packs/house", "trimtab fmt --check"]
     for hook in hooks["repos"][0]["hooks"]:
         assert re.search(hook["files"], "packs/house/pack.yaml")
         assert not re.search(hook["files"], "packs/house/README.md")

@@ -15,7 +15,7 @@ from trimtab.commands.test import Wish, watching
 
 GOOD = "cases:\n  - {name: it holds, given: {rounds: {count: 3}}, expect: {stages: {clear: committed}}}\n"
 BAD = GOOD.replace("it holds", "it fails").replace("committed", "nothing")
-WISH = Wish(("x",), (), False, None, False, False, False, None)
+WISH = Wish(("x",), (), False, None, "text", False, False, False, None)
 
 
 def test_a_pack_whose_tests_pass_is_fine(trimtab: Callable, tmp_path: Path) -> None:
@@ -151,11 +151,27 @@ def test_an_interrupt_ends_watching_with_the_last_code(tmp_path: Path) -> None:
 
 
 def _rest() -> tuple:
-    return ((), False, None, False, False, False, None)
+    return ((), False, None, "text", False, False, False, None)
 
 
 def test_the_help_names_the_default_and_where_tests_lie(trimtab: Callable) -> None:
     out = trimtab("test", "--help").out
     assert "tests/*.yaml" in out
-    assert "all packs that ship" in " ".join(out.split())
+    assert "the pack here, else all that ship" in " ".join(out.split())
     assert module.POLL < 1
+
+
+def test_every_expectation_that_does_not_hold_and_every_mistake_can_be_an_annotation(
+    trimtab: Callable, tmp_path: Path
+) -> None:
+    path = written(tmp_path, BAD)
+    result = trimtab("test", tmp_path, "--format", "github")
+    assert result.code == 1
+    [line] = [line for line in result.out.splitlines() if line.startswith("::")]
+    assert line.startswith(f"::error file={path}".replace(":", "%3A", 0))
+    assert "title=trimtab test::" in line
+    assert "%0Aexpected nothing%0Afound committed" in line
+    written(tmp_path, BAD.replace("stages:", "stagess:"))
+    assert "title=trimtab unknown-key::" in trimtab("test", tmp_path, "--format", "github").out
+    written(tmp_path, GOOD)
+    assert "::" not in trimtab("test", tmp_path, "--format", "github").out

@@ -44,6 +44,23 @@ def test_what_can_only_have_been_meant_otherwise_is_mended_where_it_stands(befor
 
 
 @pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("setings: {percent: 70}\n", "settings: {percent: 70}\n"),
+        ("stages: [{id: idle-clear, whn: {idle_minutes: {at_least: 30}}}]\n",) * 2,
+        ("stages: [{id: idle-clear, when: {idle_minutes: {at_leest: 30}}}]\n",) * 2,
+        ("stages: [{id: autocompact, at: {before_request: {tokens: {at_leat: auto}}}}]\n",) * 2,
+    ],
+)
+def test_a_misspelt_key_is_mended_also_where_the_right_one_is_inherited(before: str, after: str) -> None:
+    head = HEAD + "extends: [claude-code]\n"
+    after = after.replace("whn", "when").replace("at_leest", "at_least").replace("at_leat", "at_least")
+    text, done = fixed(head + before, "mine.yaml")
+    assert text == head + after
+    assert len(done) == 1
+
+
+@pytest.mark.parametrize(
     "text",
     [
         "stages:\n  - {id: a, kind: drop, xyz: {error: true}}\n",  # no key is near

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from ..packs.load import Report, check
-from ..packs.sources import shipped_packs
+from ..packs.sources import shipped_packs, to_look_at
 from . import exits
 
 FORMATS = ("text", "json", "github", "sarif")
@@ -51,7 +51,9 @@ def command(
     fix: bool,
     show_diff: bool,
 ) -> int:
-    """Check packs (names or paths; default: all that ship): schema, names, types, templates, sense.
+    """Check packs: schema, names, types, templates, sense.
+
+    PACK is a name or path, or a folder with packs in it; default: the pack here, else all that ship.
 
     Every problem says where it is, what it means and how to mend it. Calls nothing, needs no network. A comment
     `# trimtab: allow CODE, reason` on its line silences a finding of judgement.
@@ -63,7 +65,7 @@ def command(
         if code is not None:
             return code
     shipped = shipped_packs()
-    names = packs or tuple(shipped)
+    names = to_look_at(packs)
     if not names:
         click.echo("there is no pack to check: name one", err=True)
         return exits.NOTHING_RAN
@@ -129,6 +131,8 @@ def _fix(packs: Sequence[str], fix: bool, show_diff: bool) -> int | None:
     done, problems = rewrite(packs, fixed, show_diff)
     if not show_diff:
         told(done, "fixed")
+        if not problems and not any(each.changed for each in done):
+            click.echo("fixed: nothing; whatever is wrong can be mended in more than one way", err=True)
         return None  # what cannot be read is told once more by the check
     show(done, problems, True, True)
     return exits.PROBLEMS if problems or any(each.changed for each in done) else exits.FINE

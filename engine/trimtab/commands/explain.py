@@ -28,9 +28,10 @@ def command(as_json: bool, stage: str | None, **options: Any) -> int:
             from ..packs.problems import near_or_all
 
             known = [one.id for one in subject.engine.pack.every_stage()]
-            raise click.BadParameter(
-                f"there is no stage '{stage}': {near_or_all(stage, known)}", param_hint="'--stage'"
-            )
+            why = f"there is no stage '{stage}': {near_or_all(stage, known)}"
+            if stage in subject.engine.pack.limits:
+                why = f"'{stage}' is a limit, no stage: explain without --stage says what it is made of"
+            raise click.BadParameter(why, param_hint="'--stage'")
         step(f"explaining {subject.engine.pack.label}")
         session = dry_session(subject.engine, wish.folder)
         receipt = session.explain(subject.request, wish.event, subject.facts).receipt
@@ -48,8 +49,11 @@ def _show(subject: Subject, receipt: Any, report: Any, texts: Any, as_json: bool
     if not as_json:
         from ..outputs.console import console
         from ..outputs.explanation import show_explanation
+        from ..testing.wording import limit_words
 
-        show_explanation(receipt, console(), texts, None if report is None else [report])
+        pack = subject.engine.pack
+        limits = {name: limit_words(name, quantity, receipt) for name, quantity in pack.limits.items()}
+        show_explanation(receipt, console(), texts, None if report is None else [report], limits)
         return
     from ..outputs.as_json import dumps
 

@@ -84,9 +84,14 @@ def command(
         click.echo(escaped(f"kept as it is: {place / path} (--force writes over it)"))
     shown = escaped(str(place))
     click.echo(f"\nthe pack {start.name}, for {TARGETS[start.target].meaning}. Next:")
-    click.echo(f"  trimtab check {shown}          is it sound?")
-    click.echo(f"  trimtab test {shown}           do its tests pass? Change a number and see one fail")
-    click.echo(f"  trimtab explain SESSION -p {shown}    what would it do to a session, and why?")
+    next_steps = {f"check {shown}": "is it sound?"}
+    first = "share" if start.base == "none" else "percent" if start.base == "claude-code" else "a number"
+    next_steps[f"test {shown}"] = f"do its tests pass? Change {first} in pack.yaml and see one fail"
+    if start.base != "none":
+        next_steps[f"diff {escaped(start.base)} {shown}"] = "what is not as in its base?"
+    next_steps[f"explain SESSION -p {shown}"] = "what would it do to a session file, and why?"
+    for words, question in next_steps.items():
+        click.echo(f"  trimtab {words:<{max(map(len, next_steps))}}  {question}")
     if start.folder != ".":
         click.echo("CI, hooks and editor settings belong into the root of the repository: move them there")
     return exits.FINE

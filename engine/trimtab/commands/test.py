@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import click
 
-from ..packs.sources import shipped_packs
+from ..packs.sources import to_look_at
 from . import exits
 
 POLL = 0.5
@@ -25,6 +25,7 @@ class Wish:
     texts: tuple[str, ...]
     update: bool
     junit: str | None
+    form: str
     as_json: bool
     verbose: bool
     coverage: bool
@@ -45,16 +46,26 @@ class Wish:
     help="Exit 1 where fewer stages of a pack fire. Implies --coverage.",
 )
 @click.option("--junit", metavar="FILE", help="Write the results as JUnit XML.")
-@click.option("--json", "as_json", is_flag=True, help="The results as JSON.")
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["text", "json", "github"]),
+    default="text",
+    show_default=True,
+    help="github: annotations of a workflow, behind the text.",
+)
+@click.option("--json", "as_json", is_flag=True, help="The same as --format json.")
 @click.option("--verbose", "-v", is_flag=True, help="Name every case.")
 @click.option("--watch", is_flag=True, help="Run again whenever a pack, template or test changes.")
 def command(watch: bool, **options: Any) -> int:
     """Run the tests of packs: tests/*.yaml beside each (docs/testing.md).
 
-    PACK is a name or path, a folder with packs in it, or a single test file; default: all packs that ship. No
-    model is called: a case holds the answers.
+    PACK is a name or path, a folder with packs in it, or a single test file; default: the pack here, else all that
+    ship. No model is called: a case holds the answers.
     """
     wish = Wish(**options)
+    if wish.form == "json":
+        wish = replace(wish, as_json=True)
     if watch and wish.as_json:
         raise click.UsageError("--watch and --json do not go together")
     if wish.junit is not None and not Path(wish.junit).absolute().parent.is_dir():
@@ -68,7 +79,7 @@ def once(wish: Wish) -> tuple[int, Mapping[Path, int]]:
     from ..testing.snapshots import Snapshots
     from ..testing.suite import chosen_by, plan, run_plan, watched
 
-    found = plan(wish.names or tuple(shipped_packs()))
+    found = plan(wish.names or to_look_at(()))
     files = times(watched(found))
     with progress(sum(len(one.cases) for one in found.files)) as step:
         result = run_plan(found, chosen_by(wish.texts), Snapshots(wish.update), step)
@@ -97,6 +108,11 @@ def _show(result: Any, wish: Wish) -> None:
         click.echo(problem_text(problem) + "\n")
     wanted = wish.coverage or wish.min_coverage is not None
     show_result(result, console(), wish.verbose, wanted)
+    if wish.form == "github":
+        from ..outputs.github import of_tests
+
+        lines = of_tests(result)
+        click.echo(lines, nl=bool(lines))
 
 
 def _code(result: Any, wish: Wish) -> int:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from textwrap import TextWrapper
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from ..conversation.edits import Spot
@@ -21,16 +23,40 @@ MOST_SHOWN = 12
 
 
 def show_explanation(
-    receipt: Receipt, out: Console, texts: Mapping[Spot, str], stages: Sequence[StageReport] | None = None
+    receipt: Receipt,
+    out: Console,
+    texts: Mapping[Spot, str],
+    stages: Sequence[StageReport] | None = None,
+    limits: Mapping[str, str] = MappingProxyType({}),
 ) -> None:
-    """Print what every stage (or only ``stages``) would do; ``texts`` says in a line what a block holds."""
+    """Print what every stage (or only ``stages``) would do; ``texts`` says in a line what a block holds.
+
+    ``limits`` says what each limit is made of; it is told below the first stage that asks for it.
+    """
     out.print(header(receipt))
+    told: set[str] = set()
     for report in receipt.stages if stages is None else stages:
         out.print()
         _show_stage(report, out, texts, 0)
+        for name in _asked_for(report):
+            if name in limits and name not in told:
+                told.add(name)
+                _line(out, f"  {safe(limits[name])}", "dim")
     if stages is None:
         out.print()
         show_rest(receipt, out)
+
+
+def _asked_for(report: StageReport) -> Iterator[str]:
+    """The limits that conditions of a stage and of its children are held against."""
+    ahead = list(report.conditions)
+    while ahead:
+        entry = ahead.pop(0)
+        if entry.source is not None:
+            yield entry.source
+        ahead += entry.nested
+    for child in report.children:
+        yield from _asked_for(child)
 
 
 def _show_stage(report: StageReport, out: Console, texts: Mapping[Spot, str], depth: int) -> None:
@@ -38,14 +64,22 @@ def _show_stage(report: StageReport, out: Console, texts: Mapping[Spot, str], de
     line = f"{pad}{report.id} ({report.kind}): {report.verdict}"
     if report.reason and not (report.children and report.verdict in ("committed", "done")):
         line += f", {safe(report.reason)}"
-    out.print(line, style=STYLES.get(report.verdict, ""))
+    _line(out, line, STYLES.get(report.verdict, ""))
     for text, style in condition_lines(report.conditions, depth + 1):
-        out.print(text, style=style)
+        _line(out, text, style)
     if not report.children:
         for text in _effect(report, texts):
-            out.print(f"{pad}  {text}")
+            _line(out, f"{pad}  {text}")
     for child in report.children:
         _show_stage(child, out, texts, depth + 1)
+
+
+def _line(out: Console, text: str, style: str = "") -> None:
+    """A line; what goes beyond the width stands below it, further in than its beginning."""
+    inner = " " * (len(text) - len(text.lstrip()) + 4)
+    words = TextWrapper(out.width, subsequent_indent=inner, break_long_words=False, break_on_hyphens=False)
+    for line in words.wrap(text):
+        out.print(line, style=style, soft_wrap=True)
 
 
 def condition_lines(entries: Sequence[ConditionReport], depth: int) -> Iterator[tuple[str, str]]:

@@ -105,7 +105,8 @@ def summary(result: Result) -> str:
     counts += [f"{result.left_out} left out"] if result.left_out else []
     counts += [plural(len(result.problems), "problem")] if result.problems else []
     if not result.ran:
-        return "nothing ran" + (f": {', '.join(counts[1:])}" if counts[1:] else "")
+        what = "no case could be run" if result.problems else "nothing ran"
+        return what + (f": {', '.join(counts[1:])}" if counts[1:] else "")
     seconds = sum(ran.seconds for ran in result.ran)
     return (
         f"{plural(packs, 'pack')}, {plural(len(result.ran), 'case')}: {', '.join(counts)} in {seconds:.1f} s"

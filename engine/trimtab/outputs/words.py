@@ -38,7 +38,8 @@ def number(value: float | None) -> str:
         if math.isnan(value):
             return "–"
         if not value.is_integer():
-            return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:,.2f}"
+            # Rounded down: a value below a whole limit never looks as if it had reached it.
+            return f"{math.floor(value):,}" if abs(value) >= 1000 else f"{value:,.2f}"
     return f"{int(value):,}"
 
 

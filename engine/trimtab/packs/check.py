@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import TypeAlias
 
 from . import check_advice, check_names, check_numbers, check_reach, check_sense, check_unused, check_values
@@ -15,7 +16,7 @@ from .context import Context
 from .mended import is_sound, mended
 from .problems import ERROR, WARNING, Edit, Problem
 from .schema import CHILD_KINDS, pack_schema
-from .shapes import Violation, check_required, check_shape
+from .shapes import Violation, Where, check_required, check_shape
 from .silencing import Told, told
 from .sources import Resolved
 
@@ -97,7 +98,7 @@ def _looked_at(resolved: Resolved) -> Context:
     """Shape, names and single values."""
     schema = pack_schema()
     data = resolved.effective.plain()
-    shape = check_shape(schema, data)
+    shape = check_shape(schema, data, inherited=partial(_inherited, resolved))
     plain = data if isinstance(data, Mapping) else {}
     broken = tuple(violation.where for violation in shape.violations)
     context = Context(resolved, plain, shape.occurrences, list(resolved.problems), broken)
@@ -113,6 +114,12 @@ def _looked_at(resolved: Resolved) -> Context:
     for finding in (*NAMES, *VALUES):
         finding(context)
     return context
+
+
+def _inherited(resolved: Resolved, where: Where, key: str, other: str) -> bool:
+    """Whether two keys of a mapping come from different files."""
+    keys = resolved.effective.find(where)[0].mapping
+    return key in keys and other in keys and keys[key].pos.file != keys[other].pos.file
 
 
 def _report(context: Context, violation: Violation) -> None:

@@ -7,7 +7,7 @@ alternative with a message for each alternative, and importing one takes longer 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, TypeAlias
@@ -26,6 +26,9 @@ _TYPES: Mapping[str, str] = {
     "integer": "a whole number",
     "boolean": "true or false",
 }
+
+
+Inherited: TypeAlias = Callable[[Where, str, str], bool]
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,11 +61,22 @@ class Shape:
 
     violations: list[Violation]
     occurrences: list[Occurrence]
+    inherited: Inherited = lambda where, key, other: False
 
 
-def check_shape(root: Schema, value: Any, schema: Schema | None = None, where: Where = ()) -> Shape:
-    """Check ``value`` against ``schema`` (default: ``root``), whose references point into ``root``."""
-    found = Shape([], [])
+def check_shape(
+    root: Schema,
+    value: Any,
+    schema: Schema | None = None,
+    where: Where = (),
+    inherited: Inherited = lambda where, key, other: False,
+) -> Shape:
+    """Check ``value`` against ``schema`` (default: ``root``), whose references point into ``root``.
+
+    ``inherited`` says of a mapping that has ``key`` whether the key ``other`` comes from another file: then ``key`` may
+    be a misspelt ``other`` all the same.
+    """
+    found = Shape([], [], inherited)
     _visit(root["definitions"], schema if schema is not None else root, value, where, found)
     return found
 
@@ -272,7 +286,8 @@ def _object(
             definitions,
             schema,
             key,
-            keys.get("enum") or [each for each in properties if each not in value],
+            keys.get("enum")
+            or [each for each in properties if each not in value or found.inherited(where, key, each)],
             where,
             found,
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
@@ -64,6 +65,30 @@ def shipped_packs() -> dict[str, Path]:
         return {}
     found = {folder.name: folder / PACK_FILE for folder in sorted(rules.iterdir())}
     return {name: path for name, path in found.items() if path.is_file()}
+
+
+def to_look_at(names: Sequence[str]) -> tuple[str, ...]:
+    """The packs named; else the one in the working directory, else all that come with the engine.
+
+    A folder that is no pack itself stands for the packs below it, if there are any.
+    """
+    shipped = shipped_packs()
+    if not names:
+        return (".",) if Path(PACK_FILE).is_file() else tuple(shipped)
+    found: dict[str, None] = {}
+    for name in names:
+        below = [] if name in shipped else packs_below(Path(name))
+        found |= dict.fromkeys(map(str, below)) or {name: None}
+    return tuple(found)
+
+
+def packs_below(folder: Path) -> list[Path]:
+    """The files of packs in the folders below one that is no pack itself."""
+    try:
+        inside = folder.is_dir() and not os.path.lexists(folder / PACK_FILE)
+        return sorted(path for path in folder.rglob(PACK_FILE) if path.is_file()) if inside else []
+    except (OSError, ValueError):
+        return []
 
 
 def is_path(name: str) -> bool:

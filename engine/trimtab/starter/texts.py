@@ -21,13 +21,14 @@ stages: []
 
 CHANGES_OF_CLAUDE_CODE = """
 settings:
-  percent: 80      # of the usable window; compaction begins there, 100 in claude-code
+  percent: 80      # of the usable window: compaction begins there; it can only lower what claude-code has
 
 # Tools that stages may touch, by what they do; add what your agent calls its own:
 # tools:
 #   read: [Read, "mcp__docs__*"]
 
-# Change a stage by naming it; everything else of it stays. `trimtab show claude-code` lists them:
+# Change a stage by naming it; everything else of it stays, and a case in tests/ keeps the change. `trimtab show
+# claude-code` lists them:
 # stages:
 #   - {id: idle-clear, when: {idle_minutes: {at_least: 30}}}
 """
@@ -129,9 +130,9 @@ jobs:
       - uses: actions/setup-python@v5
         with: {python-version: "3.12"}
       - run: pip install "trimtab$requires"
-      - run: trimtab fmt --check $folder
       - run: trimtab check --format github --strict $folder
-      - run: trimtab test $folder
+      - {if: always(), run: trimtab test --format github $folder}
+      - {if: always(), run: trimtab fmt --check $folder}
 """
 )
 
@@ -141,12 +142,12 @@ HOOKS = Template(
 repos:
   - repo: local
     hooks:
-      - {id: trimtab-fmt, name: trimtab fmt, entry: trimtab fmt --check, files: '(^|/)pack\\.yaml$$',
-         language: python, additional_dependencies: ["trimtab$requires"]}
-      - {id: trimtab-check, name: trimtab check, entry: trimtab check, files: '(^|/)pack\\.yaml$$',
+      - {id: trimtab-check, name: trimtab check, entry: trimtab check --strict, files: '(^|/)pack\\.yaml$$',
          language: python, additional_dependencies: ["trimtab$requires"]}
       - {id: trimtab-test, name: trimtab test, entry: trimtab test $folder, pass_filenames: false,
          files: '(^|/)(pack\\.yaml|tests/[^/]+\\.yaml|templates/.+\\.j2)$$',
+         language: python, additional_dependencies: ["trimtab$requires"]}
+      - {id: trimtab-fmt, name: trimtab fmt, entry: trimtab fmt --check, files: '(^|/)pack\\.yaml$$',
          language: python, additional_dependencies: ["trimtab$requires"]}
 """
 )

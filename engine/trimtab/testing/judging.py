@@ -16,7 +16,7 @@ from .model import Case, Expectation, Failure, Look, Verdict
 from .parts import MISSING, lacking
 from .playing import Play, Played
 from .snapshots import Snapshots, written
-from .wording import bounds, difference, figure, short
+from .wording import bounds, difference, figure, limit_words, short
 
 FIRED = ("committed", "done")
 Judge: TypeAlias = Callable[["Bench", Expectation, Played], Iterator[Failure]]
@@ -198,13 +198,7 @@ def _limit(bench: Bench, wanted: Expectation, run: Played) -> Iterator[Failure]:
     if found is not None and wanted.value.holds(found):
         return
     quantity = bench.pack.limits.get(wanted.name)
-    limits = run.outcome.receipt.limits
-    notes = []
-    if quantity is not None:
-        settings = run.outcome.receipt.settings
-        parts = [(name, limits.get(name, settings.get(name))) for name in sorted(quantity.names)]
-        shown = ", ".join(f"{name} {figure(value)}" for name, value in parts if value is not None)
-        notes.append(f"{wanted.name}: {quantity.source}" + (f" ({shown})" if shown else ""))
+    notes = [limit_words(wanted.name, quantity, run.outcome.receipt)] if quantity is not None else []
     value = "no value" if found is None else figure(found)
     yield bench.failure(wanted.what, bounds(wanted.value), value, wanted.at, (), notes)
 

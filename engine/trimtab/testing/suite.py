@@ -12,7 +12,7 @@ from ..packs.load import load
 from ..packs.nodes import Document
 from ..packs.pack import Pack
 from ..packs.problems import PackError, Problem
-from ..packs.sources import PACK_FILE, find_pack, is_path, shipped_packs, shown_path
+from ..packs.sources import PACK_FILE, find_pack, is_path, packs_below, shipped_packs, shown_path
 from .coverage import Coverage
 from .judging import judge
 from .model import Case, Failure
@@ -106,7 +106,7 @@ def _pairs(name: str, into: Plan) -> list[tuple[Path, Path]] | None:
             return _beside(shipped_packs()[name])
         if path.is_dir() and not (path / PACK_FILE).is_file():
             inside = path.parent if path.name == TESTS and (path.parent / PACK_FILE).is_file() else None
-            packs = [inside / PACK_FILE] if inside else sorted(path.rglob(PACK_FILE))
+            packs = [inside / PACK_FILE] if inside else packs_below(path)
             return [pair for pack in packs for pair in _beside(pack)]
         if path.is_file() and _is_tests(path):
             return [(path, home_of(path))]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 
+from ..policy.expressions import Quantity
+from ..receipt import Receipt
 from .model import SIGNS, Comparison
 
 MOST = 160
@@ -23,6 +25,21 @@ def bounds(wanted: Comparison) -> str:
         figure(bound) if word == "equals" else f"{SIGNS[word]} {figure(bound)}"
         for word, bound in wanted.bounds
     )
+
+
+def limit_words(name: str, quantity: Quantity, receipt: Receipt) -> str:
+    """``auto: share * window (share 0.8, window 200,000)``: what a limit is made of, with the values of a run."""
+    parts = [
+        (one, receipt.limits.get(one, receipt.settings.get(one)))
+        for one in sorted(quantity.names)
+        if one != name
+    ]
+    shown = ", ".join(
+        f"{one} {str(value).lower() if isinstance(value, bool) else figure(value)}"
+        for one, value in parts
+        if isinstance(value, int | float)
+    )
+    return f"{name}: {quantity.source}" + (f" ({shown})" if shown else "")
 
 
 def short(text: str) -> str:
