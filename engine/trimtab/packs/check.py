@@ -55,6 +55,7 @@ SENSE: tuple[Finding, ...] = (
     check_reach.stages_can_run,
     check_reach.triggers_can_be_met,
     check_numbers.numbers_are_of_their_unit,
+    check_numbers.limits_are_not_negative,
     check_numbers.what_is_kept_fits_the_window,
     check_numbers.writers_have_room,
     check_numbers.placeholders_are_shorter,

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from ..policy.evaluation import Negative
 from ..policy.expressions import NoValue, Quantity
 from ..templating import TemplateProblem
 from ..tokens.models import lookup
 from .check_reach import LOW
 from .context import Context, StageView
 from .nodes import Where
-from .worlds import everywhere, named_worlds, worth
+from .worlds import everywhere, named_worlds, names_in, worlds, worth
 
 COUNTED = frozenset(
     {
@@ -48,6 +49,40 @@ def numbers_are_of_their_unit(context: Context) -> None:
             message = f"`{quantity.source}` of `{unit}` is less than one: a share of what?"
             hint = f"write {quantity.source} * window" if "token" in unit else "write a whole number"
             context.report("unit", message, where, hint)
+
+
+def limits_are_not_negative(context: Context) -> None:
+    """No limit comes out below 0 for every model: it would have no value, and what asks for it would never hold."""
+    for name, quantity in context.limits.items():
+        found = None
+        try:
+            for world in worlds(context):
+                try:
+                    worth(context, quantity, world)
+                except Negative as problem:
+                    found = problem
+                else:
+                    break
+            else:
+                if found is not None:
+                    context.report(
+                        "negative-limit",
+                        f"the limit `{name}` has no value for any model: {found}",
+                        _to_blame(context, name),
+                        "raise it above 0: what asks for it never holds",
+                    )
+        except NoValue:
+            continue  # known only in a run
+
+
+def _to_blame(context: Context, name: str) -> Where:
+    """The limit; where another file says how it is worked out, the setting of this file that it rests on."""
+    own = context.resolved.root.pos.file
+    if context.resolved.where(("limits", name)).file != own:
+        for setting in sorted(names_in(context, context.limits[name]) & set(context.settings)):
+            if context.resolved.where(("settings", setting)).file == own:
+                return "settings", setting
+    return "limits", name
 
 
 def what_is_kept_fits_the_window(context: Context) -> None:

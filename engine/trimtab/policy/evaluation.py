@@ -18,6 +18,10 @@ class NoValue(ArithmeticError):
     """A quantity that has no value now: negative, undefined, or one of its names is unknown."""
 
 
+class Negative(NoValue):
+    """A quantity that came out below 0."""
+
+
 class NeedsTool(NoValue):
     """``tool_limit`` was asked for where no tool is in question."""
 
@@ -35,10 +39,10 @@ COMPARE: Mapping[str, Callable[[float, float], bool]] = MappingProxyType(
 
 
 def result(value: float, source: str) -> float:
-    """The final value; raises :class:`NoValue` below 0."""
+    """The final value; raises :class:`Negative` below 0."""
     value = near(value)
     if value < 0:
-        raise NoValue(f"`{source}` is negative ({value:g})")
+        raise Negative(f"`{source}` is negative ({value:g})")
     return value
 
 

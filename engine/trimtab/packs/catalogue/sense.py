@@ -16,6 +16,12 @@ SENSE = {
         "The API refuses the request before the stage is due.",
         "Lower the trigger: a share such as `0.8 * window`, or what must remain, `window - 20000`.",
     ),
+    "negative-limit": judged(
+        "a limit that comes out below 0 for every model",
+        "It has no value, and a condition that asks for it never holds: the stage never runs, without a word.",
+        "Raise it above 0.",
+        ERROR,
+    ),
     "keep-above-window": judged(
         "more is kept than the model's window holds",
         "Nothing is ever left for the stage to take.",
