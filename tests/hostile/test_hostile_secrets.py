@@ -47,6 +47,9 @@ UNITS = (
 )
 
 
+TRIES = 6
+
+
 def texts_of(unit: str, chars: int, shape: str) -> tuple[list[str], list[str | None]]:
     """So many characters as one text, as one field of a telling name, or as many of them."""
     if shape == "text":
@@ -76,5 +79,6 @@ def grows(redactor: object, unit: str, shape: str) -> None:
         texts, names = texts_of(unit, chars, shape)
         return lambda: redactor.redact_together(texts, names)
 
-    small = max(uncollected(task(20_000)), 0.01)
-    assert min(uncollected(task(160_000)) for _ in range(2)) < 20 * small
+    # Work that grows with the square takes 64 times as long in every try; a busy machine spoils some tries only.
+    ratios = (uncollected(task(160_000)) / max(uncollected(task(20_000)), 0.01) for _ in range(TRIES))
+    assert any(ratio < 24 for ratio in ratios)
