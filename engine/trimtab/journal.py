@@ -97,6 +97,10 @@ class MemoryJournal:
     def reload(self) -> None:
         """Nothing to do: nobody else writes here."""
 
+    def cut(self, count: int) -> None:
+        """Forget all records but the ``count`` oldest."""
+        del self._records[count:]
+
 
 class DiskJournal:
     """``journal.jsonl`` in a session directory, made by ``open`` or ``read``.

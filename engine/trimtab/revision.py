@@ -12,11 +12,10 @@ from .conversation.edits import Commit, Edit, Mark, Rewrite, Splice, Spot
 from .conversation.fold import Overlay, fold
 from .conversation.view import View
 from .effects import Core, EffectFailed, drive, get
-from .journal import Conflict, JournalError
 from .policy.history import RESTORE
+from .recording import record
 from .records import Record, Undo
 from .retrying import at_once, lasting
-from .trial import Standing
 
 if TYPE_CHECKING:
     from .session import Session
@@ -64,17 +63,8 @@ def _recorded(session: Session, make: Callable[[], Core[Made]]) -> Commit:
 
 def _written(session: Session, making: Core[Made]) -> Core[Commit]:
     commit, records = yield from making
-    try:
-        session.journal.append(records)
-        for record in records:
-            session.track.history.add(record)
-        _refold(session)
-        return commit
-    except (Conflict, JournalError, OSError):
-        raise  # nothing was written
-    except BaseException:
-        session._reload()  # an interrupt: the journal knows whether it was written
-        raise
+    record(session, records)
+    return commit
 
 
 def _known(session: Session, commit_id: str) -> Commit:
@@ -222,10 +212,3 @@ def _results(session: Session, commit: Commit) -> dict[int, str]:
     view = View(fold(track.base.items, overlay, track.builder))
     shown: dict[int, Any] = {item.serial: item for item in view.items}
     return {s: digest(shown[s].message) for s in serials if s in shown}
-
-
-def _refold(session: Session) -> None:
-    track = session.track
-    overlay = Overlay.of(track.history.live())
-    track.standing = Standing(overlay, View(fold(track.base.items, overlay, track.builder)))
-    session.staging.forget()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -26,6 +26,7 @@ from .outcome import Outcome, make_receipt, moment_text
 from .policy.scene import Scene
 from .policy.stage import EVENTS, SENDING
 from .receipt import StageReport, Trouble
+from .recording import as_before
 from .records import Record, RunRecord
 from .resuming import factor_numbers
 from .retrying import at_once, lasting
@@ -60,7 +61,8 @@ class Session:
     def __init__(self, engine: Engine, journal: Journal) -> None:
         self.engine = engine
         self.journal = journal
-        self._running = self._torn = False
+        self._running = False
+        self._torn: Callable[[], None] | None = None
         self.desk = Desk()
         self._load()
 
@@ -146,20 +148,29 @@ class Session:
     def _turn(self) -> Generator[None, None, None]:
         if self._running:
             raise SessionBusy("this session is in the middle of a run; open another one, or wait for it")
-        self._running = True
         try:
-            if self._torn:
-                self._reload()
+            self._running = True
+            if self._torn is not None:
+                self._mend(self._torn)
             yield
         finally:
             self._running = False
 
-    def _reload(self) -> None:
+    # --- being whole again
+
+    def _mend(self, how: Callable[[], None]) -> None:
         # Should this be interrupted, or fail, the next one to use the session begins with it.
-        self._torn = True
+        self._torn = how
+        how()
+        self._torn = None
+
+    def _reload(self) -> None:
+        """Be what the journal on the disk says."""
+        self._mend(self._read)
+
+    def _read(self) -> None:
         self.journal.reload()
         self._load()
-        self._torn = False
 
     def _core(
         self, request: Request, event: str, facts: Facts, dry: bool = False
@@ -168,7 +179,7 @@ class Session:
         if event not in EVENTS:
             raise ValueError(f"unknown event {event!r}; the events are {', '.join(EVENTS)}")
         saved = self.track.save()
-        settled = writing = False
+        settled, count = False, None
         try:
             same = self.track.lineage.same(request.messages)
             request = unmarked(request, self.track.history.marked, same)
@@ -206,7 +217,7 @@ class Session:
             written = write(request, run.standing.view.items, run.directives)
             jobs: tuple[Job, ...] = ()
             if not dry:
-                writing = True
+                count = len(self.journal.records())
                 self._append(run, staged, seen, send, written.marks)
                 settled = True
                 jobs = self.desk.settle(run.begun, self.engine.ports)
@@ -221,15 +232,11 @@ class Session:
                 cleared,
             )
         except (Conflict, JournalError, OSError):
-            writing = False
+            count = None  # nothing was written
             raise
         finally:
             if not settled:
-                self.track.restore(saved)
-                self.staging.forget()
-                if writing:
-                    # An interrupt at the very end: the journal knows whether the run has happened.
-                    self._reload()
+                self._mend(lambda: as_before(self, saved, count))
 
     def _begin(self, staged: Staged, seen: Seen, dry: bool) -> Run:
         history = self.track.history
