@@ -209,6 +209,28 @@ def test_two_processes_write_whole_groups_each_in_its_order(tmp_path: Path) -> N
         assert [number for stage, number in groups if stage == name] == list(range(60))
 
 
+FORKING = """
+import os, sys
+from trimtab.journal import Conflict, DiskJournal, Fail
+journal = DiskJournal.open(sys.argv[1], engine="0.1.0")
+child = os.fork()
+if child:
+    sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+try:
+    journal.append([Fail("with the parent's lock", 1, "error")])
+except Conflict:
+    journal.reload()
+    journal.append([Fail("with its own", 1, "error")])
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no processes are forked here")
+def test_a_forked_process_writes_only_with_a_lock_of_its_own(tmp_path: Path) -> None:
+    env = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
+    subprocess.run([sys.executable, "-c", FORKING, str(tmp_path)], env=env, check=True, timeout=60)
+    assert DiskJournal.read(tmp_path).records() == [Fail("with its own", 1, "error")]
+
+
 def test_a_writer_killed_at_any_moment_leaves_whole_writes_and_all_it_reported(tmp_path: Path) -> None:
     chance = random.Random(4)
     for attempt in range(6):

@@ -119,6 +119,7 @@ class DiskJournal:
         self._records: list[Record] = []
         self._end = 0
         self._writer = ""
+        self._process = 0
         self.reload()
 
     @classmethod
@@ -147,8 +148,9 @@ class DiskJournal:
     def append(self, records: Sequence[Record]) -> None:
         """Write all records in one write, or none of them.
 
-        Raises Conflict if the file is not as long as it was when read, JournalError for a record that is no
-        JSON or a journal opened for reading, OSError if the disk takes less than all.
+        Raises Conflict if the file is not as long as it was when read, or this process was forked since then,
+        JournalError for a record that is no JSON or a journal opened for reading, OSError if the disk takes
+        less than all.
         """
         if not self._write:
             raise JournalError("the journal was opened for reading", path=self._path)
@@ -158,6 +160,9 @@ class DiskJournal:
         if self._engine != self._writer:
             lines.insert(0, encode(Header(FORMAT, self._engine)))
         data = self._bytes(lines)
+        if self._process != os.getpid():
+            # The parent's lock would be ours too: both could write at once.
+            raise Conflict(f"{self._path} was opened by the process that this one was forked from; reload it")
         with self._locked() as fd:
             status = os.fstat(fd)
             if status.st_size != self._end or status.st_nlink == 0:
@@ -172,6 +177,7 @@ class DiskJournal:
         self.close()
         self._forget()
         self._fd = self._open()
+        self._process = os.getpid()
         try:
             with self._locked() as fd:
                 data = _read(fd)
