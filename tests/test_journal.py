@@ -127,10 +127,12 @@ def test_a_torn_tail_of_wild_bytes_is_cut_too(tmp_path: Path) -> None:
 def test_appending_to_a_journal_that_grew_is_a_conflict_until_it_is_reloaded(tmp_path: Path) -> None:
     first, second = opened(tmp_path), opened(tmp_path)
     first.append([Undo("c1")])
+    assert second.stale()
     with pytest.raises(Conflict, match="reload"):
         second.append([Undo("c2")])
     assert second.records() == []
     second.reload()
+    assert not second.stale()
     second.append([Undo("c2")])
     first.reload()
     assert first.records() == second.records() == [Undo("c1"), Undo("c2")]
@@ -142,6 +144,7 @@ def test_a_journal_that_was_deleted_or_replaced_is_a_conflict(tmp_path: Path) ->
     copy = tmp_path / "copy"
     copy.write_bytes(journal.path.read_bytes())
     copy.replace(journal.path)
+    assert journal.stale()
     with pytest.raises(Conflict):
         journal.append([Undo("c2")])
     journal.reload()
@@ -216,6 +219,7 @@ journal = DiskJournal.open(sys.argv[1], engine="0.1.0")
 child = os.fork()
 if child:
     sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+assert journal.stale()
 try:
     journal.append([Fail("with the parent's lock", 1, "error")])
 except Conflict:

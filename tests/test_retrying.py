@@ -102,6 +102,15 @@ def test_what_was_asked_in_one_try_is_not_asked_in_the_next(
     ]
 
 
+def test_what_others_have_written_is_known_before_anything_is_asked(tmp_path: Path) -> None:
+    writer = Writer(tmp_path)
+    session = engine_of(PACK, summarizer=writer).open_session(tmp_path)
+    engine_of(PACK, summarizer=Writer(tmp_path)).open_session(tmp_path).run(REQUEST)
+    outcome = session.run(REQUEST)
+    assert writer.asked == 0, "the other one's summary stands"
+    assert outcome.receipt.run.n == 2
+
+
 def test_no_turn_is_held_while_a_port_is_asked(tmp_path: Path) -> None:
     writer = Writer(tmp_path)
     session = engine_of(PACK, summarizer=writer).open_session(tmp_path)

@@ -42,6 +42,8 @@ def lasting(session: Session, make: Callable[[], Core[T]]) -> Core[T]:
     turn, paid = Turn(path), Paid()
     try:
         waits = yield from _patient(lambda: not turn.taken())
+        # Before anything is asked, and paid for, that others have made needless.
+        session._refresh()
         for number in range(1, TRIES + 1):
             try:
                 # Nothing is held while a port works: it may take minutes, or open this very session.

@@ -98,6 +98,7 @@ class Session:
         """What ``run`` would do and why, with every condition; no model is called and nothing is written."""
         facts = checked(request, facts)
         with self._turn():
+            self._refresh()
             return drive(self._core(request, event, facts, dry=True), self.engine.ports.dry)
 
     def adopt(self, request: Request, facts: Facts | None = None) -> tuple[StageReport, ...]:
@@ -135,6 +136,7 @@ class Session:
         """The scene before any stage runs, earlier commits applied; the session stays as it was."""
         facts = checked(request, facts)
         with self._turn():
+            self._refresh()
             saved = self.track.save()
             try:
                 seen = self.track.observe(request)
@@ -167,6 +169,11 @@ class Session:
     def _reload(self) -> None:
         """Be what the journal on the disk says."""
         self._mend(self._read)
+
+    def _refresh(self) -> None:
+        """Know what others have written by now."""
+        if self.journal.stale():
+            self._reload()
 
     def _read(self) -> None:
         self.journal.reload()

@@ -12,6 +12,8 @@ import pytest
 from tests.durability.support import (
     LASTING,
     MESSAGES,
+    MODEL,
+    NOW,
     STEPS,
     Lines,
     Message,
@@ -32,6 +34,7 @@ import trimtab.retrying
 import trimtab.revision
 import trimtab.session
 import trimtab.track
+from trimtab import Facts, Request
 from trimtab.journal import Conflict, DiskJournal
 from trimtab.records import Fail, Record
 from trimtab.session import Session
@@ -94,6 +97,19 @@ def test_what_another_process_has_undone_already_cannot_be_undone_again(tmp_path
     with pytest.raises(LookupError, match="undone already"):
         session.undo("c1")
     assert body(run(session, MESSAGES[:UPTO])) == body(run(opened(tmp_path), MESSAGES[:UPTO]))
+
+
+def test_what_another_process_has_undone_is_known_to_an_explanation_and_to_the_scene(tmp_path: Path) -> None:
+    session = opened(tmp_path)
+    run(session, MESSAGES[:UPTO])
+    opened(tmp_path).undo("c1")
+    request, facts = Request(MODEL, MESSAGES[:UPTO], system="You help."), Facts(now=NOW, caller="main")
+    with session.scene(request, facts) as scene:
+        assert scene.history.history.undone == {"c1"}
+    opened(tmp_path).undo("c2")
+    expected = opened(tmp_path).explain(request, facts=facts)
+    assert body(session.explain(request, facts=facts)) == body(expected)
+    assert session.track.history.undone == {"c1", "c2"}
 
 
 def test_an_endless_competitor_is_told_as_a_conflict_and_nothing_is_half_done(tmp_path: Path) -> None:
