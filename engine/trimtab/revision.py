@@ -13,6 +13,7 @@ from .conversation.fold import Overlay, fold
 from .conversation.view import View
 from .effects import Core, EffectFailed, drive, get
 from .policy.history import RESTORE
+from .policy.relations import serial_of
 from .recording import record
 from .records import Record, Undo
 from .retrying import at_once, lasting
@@ -137,12 +138,16 @@ def _stored(name: str) -> Core[str | None]:
 
 
 def spots_of(session: Session, wanted: Spot | tuple[int, int] | str) -> Iterable[Spot]:
-    """A spot as it is, ``17:0`` as text, or every result of a tool call by its id. Raises LookupError."""
+    """A spot as it is, ``17:0`` as text, or every result of a tool call by its id. Raises LookupError, TypeError."""
     if not isinstance(wanted, str):
-        return [Spot(*wanted)]
-    serial, colon, block = wanted.partition(":")
-    if colon and serial.isdecimal() and block.isdecimal():
-        return [Spot(int(serial), int(block))]
+        if isinstance(wanted, tuple | list) and len(wanted) == 2 and all(type(one) is int for one in wanted):
+            return [Spot(*wanted)]
+        raise TypeError(
+            f"{wanted!r:.60} is no spot; give (17, 0), '17:0' or the id of a tool call, or a list of these"
+        )
+    serial, block = map(serial_of, wanted.partition(":")[::2])
+    if serial is not None and block is not None:
+        return [Spot(serial, block)]
     base = session.track.base
     found = [base.spot(*call.result) for call in base.calls if call.id == wanted and call.result is not None]
     if not found:

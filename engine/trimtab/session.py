@@ -363,10 +363,12 @@ class Session:
         """Bring originals back and keep every stage away from them; a text is ``17:0`` or names a tool call.
 
         Raises LookupError where there is nothing to restore, it is restored already, or the original is gone,
-        SessionBusy, OSError, Conflict as ``run`` does.
+        TypeError for what is no spot, SessionBusy, OSError, Conflict as ``run`` does.
         """
         with self._turn():
-            return restored(self, [spots] if isinstance(spots, str | Spot) else list(spots))
+            if isinstance(spots, str | Spot) or not isinstance(spots, Iterable):
+                return restored(self, [spots])
+            return restored(self, list(spots))
 
 
 def _with_results(commit: Commit, shown: Any) -> Commit:
