@@ -133,7 +133,11 @@ class Session:
     def scene(
         self, request: Request, facts: Facts | None = None, event: str = "before_request"
     ) -> Generator[Scene, None, None]:
-        """The scene before any stage runs, earlier commits applied; the session stays as it was."""
+        """The scene before any stage runs, earlier commits applied; the session stays as it was.
+
+        Raises ValueError and SessionBusy as ``run`` does.
+        """
+        _check_event(event)
         facts = checked(request, facts)
         with self._turn():
             self._refresh()
@@ -183,8 +187,7 @@ class Session:
         self, request: Request, event: str, facts: Facts, dry: bool = False
     ) -> Generator[Effect, Any, Outcome]:
         """One run from observation to outcome; whatever goes wrong, the session is as it was."""
-        if event not in EVENTS:
-            raise ValueError(f"unknown event {event!r}; the events are {', '.join(EVENTS)}")
+        _check_event(event)
         saved = self.track.save()
         settled, count = False, None
         try:
@@ -369,6 +372,11 @@ class Session:
             if isinstance(spots, str | Spot) or not isinstance(spots, Iterable):
                 return restored(self, [spots])
             return restored(self, list(spots))
+
+
+def _check_event(event: str) -> None:
+    if event not in EVENTS:
+        raise ValueError(f"unknown event {event!r}; the events are {', '.join(EVENTS)}")
 
 
 def _with_results(commit: Commit, shown: Any) -> Commit:
