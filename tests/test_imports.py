@@ -29,6 +29,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
         "outcome",
         "staging",
         "track",
+        "recording",
         "resuming",
         "sleeping",
         "cautions",

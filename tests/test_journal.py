@@ -127,10 +127,12 @@ def test_a_torn_tail_of_wild_bytes_is_cut_too(tmp_path: Path) -> None:
 def test_appending_to_a_journal_that_grew_is_a_conflict_until_it_is_reloaded(tmp_path: Path) -> None:
     first, second = opened(tmp_path), opened(tmp_path)
     first.append([Undo("c1")])
+    assert second.stale()
     with pytest.raises(Conflict, match="reload"):
         second.append([Undo("c2")])
     assert second.records() == []
     second.reload()
+    assert not second.stale()
     second.append([Undo("c2")])
     first.reload()
     assert first.records() == second.records() == [Undo("c1"), Undo("c2")]
@@ -142,6 +144,7 @@ def test_a_journal_that_was_deleted_or_replaced_is_a_conflict(tmp_path: Path) ->
     copy = tmp_path / "copy"
     copy.write_bytes(journal.path.read_bytes())
     copy.replace(journal.path)
+    assert journal.stale()
     with pytest.raises(Conflict):
         journal.append([Undo("c2")])
     journal.reload()
@@ -207,6 +210,29 @@ def test_two_processes_write_whole_groups_each_in_its_order(tmp_path: Path) -> N
     assert sum(one[0] != other[0] for one, other in pairwise(groups)) > 1, "they did not compete"
     for name in ("a", "b"):
         assert [number for stage, number in groups if stage == name] == list(range(60))
+
+
+FORKING = """
+import os, sys
+from trimtab.journal import Conflict, DiskJournal, Fail
+journal = DiskJournal.open(sys.argv[1], engine="0.1.0")
+child = os.fork()
+if child:
+    sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+assert journal.stale()
+try:
+    journal.append([Fail("with the parent's lock", 1, "error")])
+except Conflict:
+    journal.reload()
+    journal.append([Fail("with its own", 1, "error")])
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no processes are forked here")
+def test_a_forked_process_writes_only_with_a_lock_of_its_own(tmp_path: Path) -> None:
+    env = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
+    subprocess.run([sys.executable, "-c", FORKING, str(tmp_path)], env=env, check=True, timeout=60)
+    assert DiskJournal.read(tmp_path).records() == [Fail("with its own", 1, "error")]
 
 
 def test_a_writer_killed_at_any_moment_leaves_whole_writes_and_all_it_reported(tmp_path: Path) -> None:

@@ -52,12 +52,25 @@ spots = st.lists(spot, max_size=4).map(tuple)
 items = st.lists(st.builds(New, serial, json_object, st.sampled_from(ORIGINS)), max_size=3).map(tuple)
 edit = (
     st.builds(Rewrite, spots, json_object | st.sampled_from(Mark))
-    | st.builds(Splice, serials, items)
+    | st.builds(Splice, serials.filter(bool), items)
     | st.builds(Insert, serial, items)
 )
 edits = st.lists(edit, max_size=3).map(tuple)
 results = st.dictionaries(serial, text, max_size=3)
 count = st.integers(0, 10**7)
+fact = st.builds(
+    lambda fields, own: fields | own,
+    json_object,
+    st.fixed_dictionaries({"serial": serial}, optional={"serials": st.lists(serial), "uses": count}),
+)
+told = st.fixed_dictionaries(
+    {}, optional={"keys": st.lists(text), "digest": text, "added": st.lists(count), "removed": st.lists(text)}
+)
+facts = st.builds(
+    lambda found, said: found | ({"told": said} if said else {}),
+    st.dictionaries(text, st.lists(fact, max_size=2), max_size=3),
+    st.dictionaries(text, told, max_size=2),
+)
 maybe_text = st.none() | text
 maybe_number = st.none() | count | st.floats(0, 1e7)
 usage = st.builds(Usage, count, count, count, st.none() | count, maybe_text)
@@ -91,7 +104,7 @@ commit = st.builds(
     repairs=edits,
     results=results,
     stored=st.dictionaries(spot, text, max_size=3),
-    facts=json_object,
+    facts=facts,
 )
 record = (
     run
@@ -294,3 +307,30 @@ def test_what_is_no_record_is_refused(raw: Any) -> None:
 def test_a_damaged_record_says_what_is_wrong(raw: Any, words: str) -> None:
     with pytest.raises(JournalError, match=words):
         decode(raw)
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"facts": []}, "facts is '[]'"),
+        ({"facts": {"files": True}}, "the fact 'files' is 'True'"),
+        ({"facts": {"files": {"serial": 1}}}, "the fact 'files' is"),
+        ({"facts": {"files": [None]}}, "a record of the fact 'files' is 'None'"),
+        ({"facts": {"files": [{"serial": "1"}]}}, "a number of a fact is '1'"),
+        ({"facts": {"files": [{"serial": 1, "uses": "often"}]}}, "a number of a fact is 'often'"),
+        ({"facts": {"files": [{"serial": 1, "serials": 2}]}}, "serials is '2'"),
+        ({"facts": {"files": [{"serial": 1, "serials": [{}]}]}}, "a number of a fact is '{}'"),
+        ({"facts": {"told": []}}, "told is '[]'"),
+        ({"facts": {"told": {"plan": ["x"]}}}, "what was told of 'plan' is"),
+        ({"facts": {"told": {"plan": {"added": 5}}}}, "added is '5'"),
+        ({"facts": {"told": {"plan": {"keys": [{}]}}}}, "keys holds {}"),
+        ({"edits": [{"op": "splice", "covers": [], "items": []}]}, "a splice covers no message"),
+    ],
+)
+def test_a_commit_whose_parts_have_a_shape_that_none_gives_them_is_damaged(
+    changes: dict[str, Any], words: str
+) -> None:
+    raw = {"t": "commit", "id": "c1", "run": 1, "stage": "s", "edits": []}
+    with pytest.raises(JournalError) as caught:
+        decode(raw | changes)
+    assert f"the commit record is damaged: {words}" in str(caught.value)

@@ -102,6 +102,15 @@ def test_what_was_asked_in_one_try_is_not_asked_in_the_next(
     ]
 
 
+def test_what_others_have_written_is_known_before_anything_is_asked(tmp_path: Path) -> None:
+    writer = Writer(tmp_path)
+    session = engine_of(PACK, summarizer=writer).open_session(tmp_path)
+    engine_of(PACK, summarizer=Writer(tmp_path)).open_session(tmp_path).run(REQUEST)
+    outcome = session.run(REQUEST)
+    assert writer.asked == 0, "the other one's summary stands"
+    assert outcome.receipt.run.n == 2
+
+
 def test_no_turn_is_held_while_a_port_is_asked(tmp_path: Path) -> None:
     writer = Writer(tmp_path)
     session = engine_of(PACK, summarizer=writer).open_session(tmp_path)
@@ -132,6 +141,27 @@ def test_a_turn_somebody_keeps_is_waited_for_but_not_for_ever(tmp_path: Path, pa
     pauses.clear()
     session.run(REQUEST)
     assert not pauses
+
+
+@pytest.mark.parametrize("kept", [True, False], ids=["kept-from-the-start", "taken-after-the-start"])
+def test_a_turn_that_is_never_left_is_waited_for_once_in_a_run_however_often_it_loses(
+    tmp_path: Path, pauses: list[float], kept: bool
+) -> None:
+    session = engine_of(PACK, summarizer=Writer(tmp_path)).open_session(tmp_path)
+    stopped = Turn(tmp_path / "journal.jsonl")
+    if kept:
+        stopped.take()
+    turns = losing(session, tmp_path, LOSSES + 10)
+    append = session.journal.append
+
+    def late(records: Any) -> None:
+        stopped.take()
+        append(records)
+
+    session.journal.append = late  # type: ignore[method-assign]
+    session.run(REQUEST)
+    assert len(turns) == LOSSES + 11
+    assert PATIENCE <= sum(pauses) < PATIENCE + 0.1
 
 
 def test_an_event_loop_goes_on_while_a_turn_is_waited_for(tmp_path: Path) -> None:

@@ -34,7 +34,8 @@ class Engine:
 
     ``settings`` are values for the pack's settings; ``models`` gives for model globs, of which the first that matches
     counts, a window, ``max_output`` or ``max_input`` in tokens, or settings. Raises PackError where one of these is
-    not what the pack's own must be, ValueError for another wrong keyword.
+    not what the pack's own must be, CounterError for a counter that cannot be made, ValueError for another wrong
+    keyword.
     """
 
     def __init__(
@@ -58,6 +59,10 @@ class Engine:
         self.pack = pack
         self.settings, self.models = given_values(pack, settings, models)
         self.counter = make(counter) if isinstance(counter, str) else counter
+        if not isinstance(self.counter, Counter) or isinstance(self.counter, type):
+            raise ValueError(f"counter is {counter!r:.60}; it must have a name, count and count_many")
+        if profile is not None and not isinstance(profile, Profile):
+            raise ValueError(f"profile is {profile!r:.60}; it must be a trimtab.validity.Profile")
         self.maker = ItemMaker(self.counter.count, media_tokens)
         self.profile = profile
         self.thinking = thinking
@@ -65,8 +70,8 @@ class Engine:
         self._store = store
         self.ports = Ports(
             summarizer,
-            store or MemoryStore(),
-            files or NoFiles(),
+            MemoryStore() if store is None else store,
+            NoFiles() if files is None else files,
             hooks,
             redactor=make_redactor(redactor) if isinstance(redactor, str) else redactor,
         )

@@ -19,6 +19,7 @@ from .policy.scene import Scene
 from .policy.standing import missing
 from .ports import Ports
 from .receipt import StageReport
+from .recording import record
 from .records import Fail, Record
 from .running import Begun, Run
 
@@ -161,9 +162,7 @@ def adopted(session: Session, request: Request, facts: Facts) -> tuple[StageRepo
         track.restore(saved)
         session.staging.forget()
     records: list[Record] = [*(note for note, _ in run.notes), *run.fails]
-    session.journal.append(records)
-    for record in records:
-        track.history.add(record)
+    record(session, records)
     desk.settle((), session.engine.ports)
     return tuple(run.jobs)
 

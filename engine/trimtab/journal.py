@@ -71,6 +71,9 @@ class Journal(Protocol):
     def records(self) -> list[Record]:
         """All records, oldest first."""
 
+    def stale(self) -> bool:
+        """Whether it would have to be reloaded before anything can be appended."""
+
     def append(self, records: Sequence[Record]) -> None:
         """Write all records or none. Raises Conflict, JournalError, OSError."""
 
@@ -91,11 +94,18 @@ class MemoryJournal:
     def records(self) -> list[Record]:
         return list(self._records)
 
+    def stale(self) -> bool:
+        return False
+
     def append(self, records: Sequence[Record]) -> None:
         self._records.extend(records)
 
     def reload(self) -> None:
         """Nothing to do: nobody else writes here."""
+
+    def cut(self, count: int) -> None:
+        """Forget all records but the ``count`` oldest."""
+        del self._records[count:]
 
 
 class DiskJournal:
@@ -115,6 +125,7 @@ class DiskJournal:
         self._records: list[Record] = []
         self._end = 0
         self._writer = ""
+        self._process = 0
         self.reload()
 
     @classmethod
@@ -140,11 +151,15 @@ class DiskJournal:
     def records(self) -> list[Record]:
         return list(self._records)
 
+    def stale(self) -> bool:
+        """Whether somebody else has written since it was read, or this process was forked. Raises OSError."""
+        return self._fd >= 0 and (self._process != os.getpid() or self._changed(self._fd))
+
     def append(self, records: Sequence[Record]) -> None:
         """Write all records in one write, or none of them.
 
-        Raises Conflict if the file is not as long as it was when read, JournalError for a record that is no
-        JSON or a journal opened for reading, OSError if the disk takes less than all.
+        Raises Conflict if it is ``stale``, JournalError for a record that is no JSON or a journal opened for
+        reading, OSError if the disk takes less than all.
         """
         if not self._write:
             raise JournalError("the journal was opened for reading", path=self._path)
@@ -155,8 +170,7 @@ class DiskJournal:
             lines.insert(0, encode(Header(FORMAT, self._engine)))
         data = self._bytes(lines)
         with self._locked() as fd:
-            status = os.fstat(fd)
-            if status.st_size != self._end or status.st_nlink == 0:
+            if self._changed(fd):
                 raise Conflict(f"{self._path} was written by somebody else; reload it")
             self._put(fd, data)
         self._end += len(data)
@@ -168,6 +182,7 @@ class DiskJournal:
         self.close()
         self._forget()
         self._fd = self._open()
+        self._process = os.getpid()
         try:
             with self._locked() as fd:
                 data = _read(fd)
@@ -225,10 +240,17 @@ class DiskJournal:
             raise JournalError("this is not a regular file", path=self._path)
         return fd
 
+    def _changed(self, fd: int) -> bool:
+        status = os.fstat(fd)
+        return status.st_size != self._end or status.st_nlink == 0
+
     @contextlib.contextmanager
     def _locked(self) -> Iterator[int]:
         if self._fd < 0:
             raise JournalError("the journal is closed", path=self._path, hint="reload it")
+        if self._process != os.getpid():
+            # The parent's lock is ours too: we could write while it writes, and would unlock it under its hands.
+            raise Conflict(f"{self._path} was opened by the process this one was forked from; reload it")
         fd = self._fd
         lock(fd, exclusive=self._write)
         try:

@@ -36,9 +36,20 @@ HookPort = Callable[[str, str, str], HookReply | str | None]
 """Called with moment (``before_summary``, ``after_summary``), stage id and text."""
 
 
+_METHODS = {
+    "summarizer": ("answer", "aanswer"),
+    "store": ("put", "place", "get", "has"),
+    "files": ("read",),
+    "redactor": ("redact",),
+}
+
+
 @dataclass(frozen=True, slots=True)
 class Ports:
-    """What a run may reach outside itself; a port that is missing makes its effects fail or answer nothing."""
+    """What a run may reach outside itself; a port that is missing makes its effects fail or answer nothing.
+
+    Raises ValueError for one that cannot be a port: every stage that needs it would fail.
+    """
 
     summarizer: Summarizer | None = None
     store: Store = field(default_factory=MemoryStore)
@@ -46,6 +57,19 @@ class Ports:
     hooks: HookPort | None = None
     count: Callable[[Any], int] | None = None
     redactor: Redactor | None = None
+
+    def __post_init__(self) -> None:
+        for name, methods in _METHODS.items():
+            port = getattr(self, name)
+            if isinstance(port, type):
+                raise ValueError(f"{name} is the class {port.__name__}; it must be an object of it")
+            lacking = [method for method in methods if not callable(getattr(port, method, None))]
+            if port is not None and lacking:
+                raise ValueError(f"{name} is {type(port).__name__}; it must have {' and '.join(methods)}")
+        if self.hooks is not None and not callable(self.hooks):
+            raise ValueError(
+                f"hooks is {type(self.hooks).__name__}; it must be a function (moment, stage, text)"
+            )
 
     def perform(self, effect: Effect) -> Any:
         """Answer one effect. What a port raises is the stage's to handle."""

@@ -10,6 +10,7 @@ from typing import Any, TypeAlias
 from .conversation.edits import Commit, Edit, Insert, Mark, New, Rewrite, Splice, Spot
 from .conversation.request import Usage
 from .facts.host import moment
+from .facts.kept import kept_facts
 
 FORMAT = 1
 """Version of the journal's meaning; it changes only when fold's does."""
@@ -284,7 +285,10 @@ def _read_edit(raw: Any) -> Edit:
         change = Mark(change) if isinstance(change, str) else _is(change, dict, "set")
         return Rewrite(_spots(raw["spots"]), change)
     if op == "splice":
-        return Splice(_serials(raw["covers"]), _items(raw["items"]))
+        covers = _serials(raw["covers"])
+        if not covers:
+            raise ValueError("a splice covers no message")
+        return Splice(covers, _items(raw["items"]))
     if op == "insert":
         return Insert(_is(raw["after"], int, "after"), _items(raw["items"]))
     raise ValueError(f"op is {op!r}")
@@ -350,7 +354,7 @@ def _read_commit(raw: Mapping[str, Any]) -> Commit:
         repairs=tuple([_read_edit(edit) for edit in raw.get("repairs", ())]),
         results=_results(raw),
         stored=_stored(raw.get("stored", ())),
-        facts=_is(raw.get("facts", {}), dict, "facts"),
+        facts=kept_facts(raw.get("facts", {})),
     )
 
 

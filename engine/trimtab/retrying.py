@@ -1,7 +1,8 @@
 """Starting over when another process has written to the journal meanwhile: nothing is paid for twice, nobody starves.
 
 Whoever must start over reads the whole journal again, so one that goes on without a break is always faster. Hence a
-loser takes the *turn*, and everybody else looks for one before a run begins and waits, for a limited time.
+loser takes the *turn*, and everybody else looks for one before a run begins and waits, for a limited time: who has the
+turn may have been stopped, and then it is kept for as long as that process is there.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ TRIES = 50
 LOSSES = 3
 """Races lost in a row, after which the others are asked to wait."""
 PATIENCE = 2.0
-"""Seconds that anybody waits for a turn; then it goes on as if there were none."""
+"""Seconds that anybody waits for a turn; who has waited in vain goes on as if there were none."""
 SHORTEST, LONGEST = 0.001, 0.016
 """Seconds between two looks at the turn; each pause is twice the one before."""
 
@@ -40,7 +41,9 @@ def lasting(session: Session, make: Callable[[], Core[T]]) -> Core[T]:
         return (yield from make())
     turn, paid = Turn(path), Paid()
     try:
-        yield from _patient(lambda: not turn.taken())
+        waits = yield from _patient(lambda: not turn.taken())
+        # Before anything is asked, and paid for, that others have made needless.
+        session._refresh()
         for number in range(1, TRIES + 1):
             try:
                 # Nothing is held while a port works: it may take minutes, or open this very session.
@@ -51,8 +54,8 @@ def lasting(session: Session, make: Callable[[], Core[T]]) -> Core[T]:
                         f"{path} was written by somebody else in each of {TRIES} tries, nothing of this was recorded; "
                         "try again, or give every process a session directory of its own"
                     ) from None
-            if number >= LOSSES:
-                yield from _patient(turn.take)
+            if number >= LOSSES and waits:
+                waits = yield from _patient(turn.take)
             session._reload()
             paid.again()
     finally:
@@ -66,13 +69,16 @@ def at_once(make: Callable[[], T]) -> Core[T]:
     return make()
 
 
-def _patient(done: Callable[[], bool]) -> Core[None]:
-    """Let time pass until it is done, but not for ever."""
+def _patient(done: Callable[[], bool]) -> Core[bool]:
+    """Let time pass until it is done, but not for ever; whether it is."""
     left, seconds = PATIENCE, SHORTEST
-    while left > 0 and not _tried(done):
+    while not _tried(done):
+        if left <= 0:
+            return False
         yield from pause(seconds)
         left -= seconds
         seconds = min(2 * seconds, LONGEST)
+    return True
 
 
 def _tried(done: Callable[[], bool]) -> bool:

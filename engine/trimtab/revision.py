@@ -12,11 +12,11 @@ from .conversation.edits import Commit, Edit, Mark, Rewrite, Splice, Spot
 from .conversation.fold import Overlay, fold
 from .conversation.view import View
 from .effects import Core, EffectFailed, drive, get
-from .journal import Conflict, JournalError
 from .policy.history import RESTORE
+from .policy.relations import serial_of
+from .recording import record
 from .records import Record, Undo
 from .retrying import at_once, lasting
-from .trial import Standing
 
 if TYPE_CHECKING:
     from .session import Session
@@ -64,17 +64,8 @@ def _recorded(session: Session, make: Callable[[], Core[Made]]) -> Commit:
 
 def _written(session: Session, making: Core[Made]) -> Core[Commit]:
     commit, records = yield from making
-    try:
-        session.journal.append(records)
-        for record in records:
-            session.track.history.add(record)
-        _refold(session)
-        return commit
-    except (Conflict, JournalError, OSError):
-        raise  # nothing was written
-    except BaseException:
-        session._reload()  # an interrupt: the journal knows whether it was written
-        raise
+    record(session, records)
+    return commit
 
 
 def _known(session: Session, commit_id: str) -> Commit:
@@ -147,12 +138,16 @@ def _stored(name: str) -> Core[str | None]:
 
 
 def spots_of(session: Session, wanted: Spot | tuple[int, int] | str) -> Iterable[Spot]:
-    """A spot as it is, ``17:0`` as text, or every result of a tool call by its id. Raises LookupError."""
+    """A spot as it is, ``17:0`` as text, or every result of a tool call by its id. Raises LookupError, TypeError."""
     if not isinstance(wanted, str):
-        return [Spot(*wanted)]
-    serial, colon, block = wanted.partition(":")
-    if colon and serial.isdecimal() and block.isdecimal():
-        return [Spot(int(serial), int(block))]
+        if isinstance(wanted, tuple | list) and len(wanted) == 2 and all(type(one) is int for one in wanted):
+            return [Spot(*wanted)]
+        raise TypeError(
+            f"{wanted!r:.60} is no spot; give (17, 0), '17:0' or the id of a tool call, or a list of these"
+        )
+    serial, block = map(serial_of, wanted.partition(":")[::2])
+    if serial is not None and block is not None:
+        return [Spot(serial, block)]
     base = session.track.base
     found = [base.spot(*call.result) for call in base.calls if call.id == wanted and call.result is not None]
     if not found:
@@ -222,10 +217,3 @@ def _results(session: Session, commit: Commit) -> dict[int, str]:
     view = View(fold(track.base.items, overlay, track.builder))
     shown: dict[int, Any] = {item.serial: item for item in view.items}
     return {s: digest(shown[s].message) for s in serials if s in shown}
-
-
-def _refold(session: Session) -> None:
-    track = session.track
-    overlay = Overlay.of(track.history.live())
-    track.standing = Standing(overlay, View(fold(track.base.items, overlay, track.builder)))
-    session.staging.forget()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -26,6 +26,7 @@ from .outcome import Outcome, make_receipt, moment_text
 from .policy.scene import Scene
 from .policy.stage import EVENTS, SENDING
 from .receipt import StageReport, Trouble
+from .recording import as_before
 from .records import Record, RunRecord
 from .resuming import factor_numbers
 from .retrying import at_once, lasting
@@ -60,7 +61,8 @@ class Session:
     def __init__(self, engine: Engine, journal: Journal) -> None:
         self.engine = engine
         self.journal = journal
-        self._running = self._torn = False
+        self._running = False
+        self._torn: Callable[[], None] | None = None
         self.desk = Desk()
         self._load()
 
@@ -96,6 +98,7 @@ class Session:
         """What ``run`` would do and why, with every condition; no model is called and nothing is written."""
         facts = checked(request, facts)
         with self._turn():
+            self._refresh()
             return drive(self._core(request, event, facts, dry=True), self.engine.ports.dry)
 
     def adopt(self, request: Request, facts: Facts | None = None) -> tuple[StageReport, ...]:
@@ -130,9 +133,14 @@ class Session:
     def scene(
         self, request: Request, facts: Facts | None = None, event: str = "before_request"
     ) -> Generator[Scene, None, None]:
-        """The scene before any stage runs, earlier commits applied; the session stays as it was."""
+        """The scene before any stage runs, earlier commits applied; the session stays as it was.
+
+        Raises ValueError and SessionBusy as ``run`` does.
+        """
+        _check_event(event)
         facts = checked(request, facts)
         with self._turn():
+            self._refresh()
             saved = self.track.save()
             try:
                 seen = self.track.observe(request)
@@ -146,29 +154,42 @@ class Session:
     def _turn(self) -> Generator[None, None, None]:
         if self._running:
             raise SessionBusy("this session is in the middle of a run; open another one, or wait for it")
-        self._running = True
         try:
-            if self._torn:
-                self._reload()
+            self._running = True
+            if self._torn is not None:
+                self._mend(self._torn)
             yield
         finally:
             self._running = False
 
-    def _reload(self) -> None:
+    # --- being whole again
+
+    def _mend(self, how: Callable[[], None]) -> None:
         # Should this be interrupted, or fail, the next one to use the session begins with it.
-        self._torn = True
+        self._torn = how
+        how()
+        self._torn = None
+
+    def _reload(self) -> None:
+        """Be what the journal on the disk says."""
+        self._mend(self._read)
+
+    def _refresh(self) -> None:
+        """Know what others have written by now."""
+        if self.journal.stale():
+            self._reload()
+
+    def _read(self) -> None:
         self.journal.reload()
         self._load()
-        self._torn = False
 
     def _core(
         self, request: Request, event: str, facts: Facts, dry: bool = False
     ) -> Generator[Effect, Any, Outcome]:
         """One run from observation to outcome; whatever goes wrong, the session is as it was."""
-        if event not in EVENTS:
-            raise ValueError(f"unknown event {event!r}; the events are {', '.join(EVENTS)}")
+        _check_event(event)
         saved = self.track.save()
-        settled = writing = False
+        settled, count = False, None
         try:
             same = self.track.lineage.same(request.messages)
             request = unmarked(request, self.track.history.marked, same)
@@ -206,7 +227,7 @@ class Session:
             written = write(request, run.standing.view.items, run.directives)
             jobs: tuple[Job, ...] = ()
             if not dry:
-                writing = True
+                count = len(self.journal.records())
                 self._append(run, staged, seen, send, written.marks)
                 settled = True
                 jobs = self.desk.settle(run.begun, self.engine.ports)
@@ -221,15 +242,11 @@ class Session:
                 cleared,
             )
         except (Conflict, JournalError, OSError):
-            writing = False
+            count = None  # nothing was written
             raise
         finally:
             if not settled:
-                self.track.restore(saved)
-                self.staging.forget()
-                if writing:
-                    # An interrupt at the very end: the journal knows whether the run has happened.
-                    self._reload()
+                self._mend(lambda: as_before(self, saved, count))
 
     def _begin(self, staged: Staged, seen: Seen, dry: bool) -> Run:
         history = self.track.history
@@ -349,10 +366,17 @@ class Session:
         """Bring originals back and keep every stage away from them; a text is ``17:0`` or names a tool call.
 
         Raises LookupError where there is nothing to restore, it is restored already, or the original is gone,
-        SessionBusy, OSError, Conflict as ``run`` does.
+        TypeError for what is no spot, SessionBusy, OSError, Conflict as ``run`` does.
         """
         with self._turn():
-            return restored(self, [spots] if isinstance(spots, str | Spot) else list(spots))
+            if isinstance(spots, str | Spot) or not isinstance(spots, Iterable):
+                return restored(self, [spots])
+            return restored(self, list(spots))
+
+
+def _check_event(event: str) -> None:
+    if event not in EVENTS:
+        raise ValueError(f"unknown event {event!r}; the events are {', '.join(EVENTS)}")
 
 
 def _with_results(commit: Commit, shown: Any) -> Commit:

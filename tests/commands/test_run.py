@@ -171,6 +171,15 @@ def test_values_set_from_outside_hold(trimtab: Callable, session: Path, pack: Pa
     assert receipt["stages"][0]["items"] == 1
 
 
+def test_a_setting_may_be_negative_where_the_packs_own_value_is(
+    trimtab: Callable, session: Path, pack: Path
+) -> None:
+    path = pack / "pack.yaml" if pack.is_dir() else pack
+    path.write_text(path.read_text("utf-8").replace("settings: {", "settings: {offset: -2, "), "utf-8")
+    receipt = trimtab("run", session, "--pack", pack, "--json", "--set", "offset=-7.5").json
+    assert receipt["settings"]["offset"] == -7.5
+
+
 @pytest.mark.parametrize(
     ("option", "value", "words"),
     [
@@ -178,6 +187,9 @@ def test_values_set_from_outside_hold(trimtab: Callable, session: Path, pack: Pa
         ("--set", "shwon=1", "did you mean `shown`"),
         ("--set", "auto=1", "limits.auto"),
         ("--set", "shown=few", "number"),
+        ("--set", "shown=-1", "number"),
+        ("--set", "shown=nan", "number"),
+        ("--set", "shown=1e400", "number"),
         ("--set", "clear=yes", "true or false"),
         ("--set", "window=wide", "whole number"),
         ("--set", "window=0", "whole number"),

@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeAlias
 
 import pytest
 from tests.durability.support import (
     LASTING,
     MESSAGES,
+    MODEL,
+    NOW,
     STEPS,
     Lines,
     Message,
     body,
     check_folder,
     conversation,
+    engine_for,
     opened,
     results_of,
     run,
@@ -25,12 +29,15 @@ from tests.durability.support import (
 
 import trimtab.conversation.lineage
 import trimtab.journal
+import trimtab.recording
 import trimtab.retrying
 import trimtab.revision
 import trimtab.session
 import trimtab.track
+from trimtab import Facts, Request
 from trimtab.journal import Conflict, DiskJournal
 from trimtab.records import Fail, Record
+from trimtab.session import Session
 
 UPTO = 23
 """Messages after which a result is offloaded, three are cleared, and a summary stands."""
@@ -92,6 +99,19 @@ def test_what_another_process_has_undone_already_cannot_be_undone_again(tmp_path
     assert body(run(session, MESSAGES[:UPTO])) == body(run(opened(tmp_path), MESSAGES[:UPTO]))
 
 
+def test_what_another_process_has_undone_is_known_to_an_explanation_and_to_the_scene(tmp_path: Path) -> None:
+    session = opened(tmp_path)
+    run(session, MESSAGES[:UPTO])
+    opened(tmp_path).undo("c1")
+    request, facts = Request(MODEL, MESSAGES[:UPTO], system="You help."), Facts(now=NOW, caller="main")
+    with session.scene(request, facts) as scene:
+        assert scene.history.history.undone == {"c1"}
+    opened(tmp_path).undo("c2")
+    expected = opened(tmp_path).explain(request, facts=facts)
+    assert body(session.explain(request, facts=facts)) == body(expected)
+    assert session.track.history.undone == {"c1", "c2"}
+
+
 def test_an_endless_competitor_is_told_as_a_conflict_and_nothing_is_half_done(tmp_path: Path) -> None:
     session = opened(tmp_path)
     before = body(run(session, MESSAGES[:UPTO]))
@@ -138,6 +158,7 @@ WATCHED = frozenset(
     for module in (
         trimtab.conversation.lineage,
         trimtab.journal,
+        trimtab.recording,
         trimtab.retrying,
         trimtab.revision,
         trimtab.session,
@@ -150,9 +171,18 @@ def interrupt() -> NoReturn:
     raise KeyboardInterrupt
 
 
-def interrupted(folder: Path, number: int, point: int | None, expected: list[str | None]) -> int:
+def in_memory(folder: Path) -> Session:
+    return engine_for(folder).session()
+
+
+Opening: TypeAlias = Callable[[Path], Session]
+
+
+def interrupted(
+    opening: Opening, folder: Path, number: int, point: int | None, expected: list[str | None]
+) -> int:
     """The ``number``-th step interrupted, then repeated in the same session, and all that follow; the lines counted."""
-    session = opened(folder)
+    session = opening(folder)
     for step in STEPS[:number]:
         take(session, MESSAGES, step)
     lines, before = Lines(WATCHED, point, interrupt), sys.gettrace()
@@ -163,20 +193,26 @@ def interrupted(folder: Path, number: int, point: int | None, expected: list[str
         assert point is not None
     finally:
         sys.settrace(before)
-    if session._running:
-        session = opened(folder)  # interrupted while it opened or closed the door
+    if session._running:  # interrupted while it opened or closed the door
+        if opening is in_memory:
+            return lines.count
+        session = opening(folder)
     for step, body_ in zip(STEPS[number:], expected[number:], strict=True):
         assert take(session, MESSAGES, step) == body_, (number, point, step)
-    check_folder(folder, results_of(MESSAGES))
+    if opening is opened:
+        check_folder(folder, results_of(MESSAGES))
     return lines.count
 
 
+@pytest.mark.parametrize("opening", [opened, in_memory])
 @pytest.mark.parametrize("number", [4, 14, 17, 24])
-def test_a_session_that_was_interrupted_at_any_line_goes_on(tmp_path: Path, number: int) -> None:
-    session = opened(tmp_path / "whole")
+def test_a_session_that_was_interrupted_at_any_line_goes_on(
+    tmp_path: Path, number: int, opening: Opening
+) -> None:
+    session = opening(tmp_path / "whole")
     expected = [take(session, MESSAGES, step) for step in STEPS]
-    lines = interrupted(tmp_path / "count", number, None, expected)
+    lines = interrupted(opening, tmp_path / "count", number, None, expected)
     every = max(1, lines // 6)
     points = {*range(number % every + 1, lines, every), *range(lines - 40, lines, 8)}
     for point in sorted(points):
-        interrupted(tmp_path / str(point), number, point, expected)
+        interrupted(opening, tmp_path / str(point), number, point, expected)

@@ -172,6 +172,8 @@ def test_a_session_in_the_middle_of_a_run_refuses_another() -> None:
 def test_an_unknown_event_is_refused_by_name() -> None:
     with pytest.raises(ValueError, match="unknown event 'before_reqest'"):
         run(engine_of(CLEAR).session(), calls(1), "before_reqest")
+    with pytest.raises(ValueError, match="unknown event 'before_reqest'"):
+        engine_of(CLEAR).session().account(Request(MODEL, calls(1)), event="before_reqest")
 
 
 @pytest.mark.parametrize("method", ["run", "explain", "account", "arun", "adopt"])

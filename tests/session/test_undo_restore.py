@@ -92,6 +92,8 @@ def test_what_nobody_changed_cannot_be_restored() -> None:
     with pytest.raises(LookupError, match="nothing has changed 5:0"):
         session.restore([Spot(5, 0)])
     with pytest.raises(LookupError, match="neither a spot"):
+        session.restore("9" * 5000 + ":0")
+    with pytest.raises(LookupError, match="neither a spot"):
         session.restore(["nonsense"])
 
 
@@ -119,6 +121,14 @@ def test_an_original_the_host_no_longer_has_comes_from_the_store(tmp_path: Path)
     fed_back.restore(["3:0"])
     after = run(fed_back, json.loads(json.dumps(shown)))
     assert after.request.messages[2] == messages[2]
+
+
+@pytest.mark.parametrize("wanted", [5, None, [5], (3, 0), [(3, 0, 1)], [("3", "0")], [None]], ids=repr)
+def test_what_can_be_no_spot_is_refused_in_words(wanted: Any) -> None:
+    session = engine_of(CLEAR).session()
+    run(session, calls(4))
+    with pytest.raises(TypeError, match=r"is no spot; give \(17, 0\)"):
+        session.restore(wanted)
 
 
 def test_an_original_that_nobody_has_is_said_to_be_gone() -> None:

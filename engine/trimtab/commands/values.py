@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -88,7 +89,7 @@ def figure(name: str, text: str) -> float:
         value = float(digits) * scale
     except ValueError:
         value = -1.0
-    if not (0 < value < float("inf") and value.is_integer()):
+    if not (0 < value < math.inf and value.is_integer()):
         raise wrong(f"'{name}' is a whole number of tokens (32000, 32k), not '{text}'")
     return value
 
@@ -103,11 +104,12 @@ def setting(name: str, text: str, default: Setting) -> Setting:
     if isinstance(default, str):
         return text
     if text == "unlimited":
-        return float("inf")
+        return math.inf
     try:
         value = float(text)
     except ValueError:
-        value = float("nan")
-    if not 0 <= value < float("inf"):
+        value = math.nan
+    # As in packs/given.py: a pack in which a number may be negative says so with its own value.
+    if not math.isfinite(value) or value < 0 <= default:
         raise wrong(f"the setting '{name}' is a number or unlimited, not '{text}'")
     return int(value) if value.is_integer() else value
