@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from ..conversation.request import Usage
@@ -21,6 +22,8 @@ _TOO_LONG = (
 _MEDIA = re.compile(r"image_|\bimages?\b.*(?:exceed|invalid)|too many images|could not process|\bpdf", re.I)
 _TRANSIENT = frozenset({408, 409, 429})
 _PASSING = frozenset({"overloaded_error", "api_error", "rate_limit_error", "timeout_error"})
+_UNREADABLE = (ValueError, TypeError, LookupError, AttributeError, AssertionError, RecursionError)
+"""What the SDK raises at events that are not what it knows: it trusts their types."""
 _NO_COMPACTION = re.compile(r"^compaction: (?:Extra inputs|.*not (?:supported|available|enabled))", re.I)
 
 
@@ -37,7 +40,7 @@ def reply_of(stream: Any) -> Reply:
     block = next((one for one in message.content if one.type == "compaction"), None)
     if block is not None:
         # Unsent fields stay away: a compaction block goes back as it came.
-        given = block.model_dump(mode="json", exclude_unset=True)
+        given = block.model_dump(mode="json", exclude_unset=True, warnings=False)
         if not given.get("content"):
             return Reply("", message.stop_reason, _usage(message), model=message.model)
         return Reply(given["content"], message.stop_reason, _usage(message), model=message.model, block=given)
@@ -67,7 +70,7 @@ def failure_of(problem: Exception, stream: Any = None) -> AskFailed:
         return passing(f"the API could not be reached: {problem}")
     if isinstance(problem, httpx2.TransportError):
         return passing(f"the answer broke off: {problem}")
-    if stream is not None and isinstance(problem, ValueError | AssertionError):
+    if stream is not None and isinstance(problem, _UNREADABLE):
         return passing(f"the stream cannot be read: {type(problem).__name__}: {problem}")
     if isinstance(problem, TypeError) and "authentication method" in str(problem):
         return AskFailed("unavailable", NO_KEY)
@@ -109,20 +112,22 @@ def _heard(stream: Any) -> Any:
         return None
 
 
-def _usage(message: Any) -> Usage:
-    """What is paid for: of a call with iterations all of them, for a compaction's totals are 0."""
-    raw: dict[str, Any] = message.usage.model_dump()
-    parts = [part for part in raw.get("iterations") or () if isinstance(part, Mapping)]
-    if not parts:
-        return Usage.of(raw, message.model)
-    each = [Usage.of(part) for part in parts]
-    return Usage(
-        sum(one.input for one in each),
-        sum(one.cache_read for one in each),
-        sum(one.cache_write for one in each),
-        sum(one.output or 0 for one in each),
-        message.model,
-        sum(one.cache_write_hour for one in each),
+def _usage(message: Any) -> Usage | None:
+    """What is paid for: of a call with iterations all of them, for a compaction's totals are 0; None if not told."""
+    if message.usage is None:
+        return None
+    raw: dict[str, Any] = message.usage.model_dump(warnings=False)
+    whole, parts = Usage.of(raw, message.model), raw.get("iterations")
+    each = [Usage.of(part) for part in parts if isinstance(part, Mapping)] if isinstance(parts, list) else []
+    if not each:
+        return whole
+    return replace(
+        whole,
+        input=sum(one.input for one in each),
+        cache_read=sum(one.cache_read for one in each),
+        cache_write=sum(one.cache_write for one in each),
+        output=sum(one.output or 0 for one in each),
+        cache_write_hour=sum(one.cache_write_hour for one in each),
     )
 
 

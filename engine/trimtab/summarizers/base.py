@@ -7,10 +7,11 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, Protocol
 
 from ..conversation.items import blocks_of
-from ..conversation.request import Message, Request
+from ..conversation.request import Message, Request, Usage
 from ..effects import AskFailed, Question, Reply
 from ..templating import fence, mark, without_labels
 
@@ -19,6 +20,7 @@ __all__ = [
     "Question",
     "Reply",
     "Summarizer",
+    "checked",
     "plain_text",
     "refuse_compaction",
     "scrub",
@@ -50,10 +52,34 @@ def refuse_compaction(question: Question) -> None:
         raise AskFailed("unavailable", "this summarizer writes texts; the API's own compaction is not its")
 
 
-def too_late(seconds: float | None) -> AskFailed:
+def too_late(seconds: float) -> AskFailed:
     """The failure of a writer that took too long; the same words as the driver's."""
-    message = "no answer in time" if seconds is None else f"no answer within {seconds:g} s"
-    return AskFailed("error", message, transient=True)
+    return AskFailed("error", f"no answer within {seconds:g} s", transient=True)
+
+
+def checked(reply: Any) -> Reply:
+    """What a port has answered, as the core relies on it: of the declared types, and a text that UTF-8 can hold.
+
+    An endpoint may send any JSON in the place of a name, and half a surrogate pair that no later request could
+    carry. Raises AskFailed.
+    """
+    if not isinstance(reply, Reply):
+        raise AskFailed("error", f"the summarizer answered with a {type(reply).__name__}, not with a Reply")
+    kinds = {"text": str, "stop": str, "usage": Usage | None, "model": str | None, "block": Mapping | None}
+    for name, kind in kinds.items():
+        value = getattr(reply, name)
+        if not isinstance(value, kind):
+            raise AskFailed(
+                "error",
+                f"the answer's {name} is a {type(value).__name__}",
+                transient=True,
+                usage=_paid(reply),
+            )
+    return replace(reply, text=scrub(reply.text)) if _LONE.search(reply.text) else reply
+
+
+def _paid(reply: Reply) -> Usage | None:
+    return reply.usage if isinstance(reply.usage, Usage) else None
 
 
 def scrub(value: Any) -> Any:
