@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import base64
+import copy
+import json
 import struct
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
 import anthropic
 import pytest
+from tests.fake_api import FakeApi
 from tests.fake_api.errors import TYPES
 from tests.fake_api.fixture import Served
+from tests.fake_api.requests import BINDING_BETA, COMPACT_BETA, COMPACT_EDIT_BETA, CONTEXT_BETA
+from tests.fake_api.rules import problems
 from tests.fake_api.shapes import block_keys
 from tests.fake_api_tests.support import (
     ASK,
@@ -38,11 +44,14 @@ class Case:
     messages: Any = None
     more: dict[str, Any] = field(default_factory=dict)
     options: dict[str, Any] = field(default_factory=dict)
+    betas: tuple[str, ...] = ()
     status: int = 400
     raises: type[anthropic.APIStatusError] = anthropic.BadRequestError
 
 
 HI = user("hi")
+SEARCH = {"type": "server_tool_use", "id": "s", "name": "web_search", "input": {}}
+THINKING = {"type": "thinking", "thinking": "hm", "signature": "x"}
 MARK = {"type": "ephemeral"}
 HOUR = {"type": "ephemeral", "ttl": "1h"}
 
@@ -142,12 +151,43 @@ CASES = [
     ),
     Case(
         "a server tool's result alone",
-        "Each `web_search_tool_result` block must have a corresponding use block before it",
+        "Each `web_search_tool_result` block must have a corresponding `server_tool_use` block before it",
         [
             HI,
             assistant({"type": "web_search_tool_result", "tool_use_id": "s", "content": []}, text("so")),
             HI,
         ],
+    ),
+    Case(
+        "an MCP tool's result of another kind of call",
+        "Each `mcp_tool_result` block must have a corresponding `mcp_tool_use` block before it",
+        [HI, assistant(SEARCH, {"type": "mcp_tool_result", "tool_use_id": "s"}, text("so")), HI],
+        betas=("mcp-client-2025-11-20",),
+    ),
+    Case(
+        "a word of the user while a tool of the server is at work",
+        "a server tool use has no result in its turn",
+        [HI, assistant(SEARCH, use("t")), user(result("t"), text("well?"))],
+    ),
+    Case(
+        "a call in the user's turn",
+        "messages.0.content.0: `tool_use` blocks can only be in `assistant` messages",
+        [user([use("t")])],
+    ),
+    Case(
+        "thinking in the user's turn",
+        "thinking blocks can only be in `assistant` messages",
+        [user([THINKING, text("hi")])],
+    ),
+    Case(
+        "an answer that ends with thinking",
+        "The final block in an assistant message cannot be `thinking`.",
+        [HI, assistant(THINKING), HI],
+    ),
+    Case(
+        "a reference to a cache, which the API does not make public",
+        "messages.2.content.0.tool_result.cache_reference: Extra inputs are not permitted",
+        [HI, assistant(use("t")), user([result("t", cache_reference="t")])],
     ),
     Case(
         "five marks",
@@ -175,6 +215,15 @@ CASES = [
         "too many images: 101",
         [user(*[png(1, 1)] * 101)],
     ),
+    Case(
+        "too many images for a model with a wide window",
+        "too many images: 601",
+        [user(*[png(1, 1)] * 601)],
+        {"model": BOUND},
+    ),
+    Case("a content of another kind", "messages.0.content: Input should be a valid list", [user(5)]),
+    Case("a choice that is a word", "tool_choice: Input should be a valid dictionary", more={"tool_choice": "any"}),
+    Case("a stop that is a word", "stop_sequences: Input should be a valid list", more={"stop_sequences": "x"}),
     Case(
         "a system message on an older model",
         "role 'system' is not supported on this model",
@@ -272,7 +321,8 @@ CASES = [
 @pytest.mark.parametrize("case", CASES, ids=[case.name for case in CASES])
 def test_the_request_is_refused_in_the_words_of_the_api(fake_api: Served, case: Case) -> None:
     api = fake_api("never said", **case.options)
-    error = error_of(api, **{**case.more, **({} if case.messages is None else {"messages": case.messages})})
+    messages = {} if case.messages is None else {"messages": case.messages}
+    error = error_of(api, *case.betas, **{**case.more, **messages})
     assert type(error) is case.raises
     assert (error.status_code, error.type) == (case.status, TYPES[case.status])
     assert case.words in str(error.api_message)
@@ -316,7 +366,7 @@ GOOD: dict[str, list[Any]] = {
     "a search of the server": [
         HI,
         assistant(
-            {"type": "server_tool_use", "id": "s", "name": "web_search", "input": {}},
+            SEARCH,
             {"type": "web_search_tool_result", "tool_use_id": "s", "content": []},
             text("found"),
         ),
@@ -341,3 +391,87 @@ def test_the_keys_of_blocks_are_those_of_the_sdk() -> None:
     assert allowed - required == {"cache_control", "caller", "toolset_name"}
     assert "compaction" in block_keys(True)
     assert "compaction" not in block_keys(False)
+
+
+def test_a_hundred_thousand_messages_are_the_most() -> None:
+    messages = [HI, assistant(text("so"))] * 50_000
+    assert [one.rule for one in problems(messages, prefill=True)] == []
+    assert [one.rule for one in problems([*messages, HI], prefill=True)] == [20]
+
+
+BODIES: list[dict[str, Any]] = [
+    {
+        "model": BOUND,
+        "max_tokens": 2000,
+        "system": [text("be brief", cache_control=MARK)],
+        "tools": [{**TOOLS[0], "cache_control": MARK}],
+        "tool_choice": {"type": "tool", "name": "Read"},
+        "thinking": {"type": "adaptive", "block_binding": {"prefix_mismatch_behavior": "drop_block"}},
+        "context_management": {
+            "edits": [
+                {"type": "clear_thinking_20251015", "keep": {"type": "thinking_turns", "value": 1}},
+                {
+                    "type": "clear_tool_uses_20250919",
+                    "trigger": {"type": "tool_uses", "value": 0},
+                    "keep": {"type": "tool_uses", "value": 0},
+                    "clear_at_least": {"type": "input_tokens", "value": 1},
+                    "exclude_tools": ["Write"],
+                    "clear_tool_inputs": ["Read"],
+                },
+                {"type": "compact_20260112", "trigger": {"type": "input_tokens", "value": 50_000}},
+            ]
+        },
+        "cache_control": MARK,
+        "diagnostics": {"previous_message_id": "msg_1"},
+        "stop_sequences": ["stop"],
+        "messages": [
+            user([text("hi"), png(1, 1)]),
+            assistant(use("t", path="a")),
+            user([result("t", [text("x", cache_control=MARK), png(1, 1)]), text("and?")]),
+            {"role": "system", "content": [text("be brief")]},
+        ],
+    },
+    {
+        "model": BOUND,
+        "max_tokens": 2000,
+        "compaction": {"type": "summarize", "instructions": "Dwell on the pool."},
+        "messages": [assistant({"type": "compaction", "content": None}), HI],
+    },
+    {
+        "model": MODEL,
+        "max_tokens": 2000,
+        "thinking": {"type": "enabled", "budget_tokens": 1024},
+        "messages": [HI],
+    },
+]
+UNCOUNTED = ("max_tokens", "stop_sequences", "diagnostics")
+"""Fields that a request to count tokens does not have."""
+JUNK = [None, 5, -1, 1.5, "x", "", [], {}, [5], {"type": 5}, {"type": "x"}, True, [[]], [None], [{}]]
+
+
+def spoiled(value: Any, junk: Any) -> Iterator[Any]:
+    """The value with the junk at each of its places, one at a time."""
+    yield junk
+    places = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for place, inner in places:
+        for other in spoiled(inner, junk):
+            made = copy.copy(value)
+            made[place] = other
+            yield made
+
+
+@pytest.mark.parametrize("body", BODIES, ids=["everything", "a compaction", "a budget"])
+@pytest.mark.parametrize("path", ["/v1/messages", "/v1/messages/count_tokens"])
+def test_whatever_stands_anywhere_is_answered_or_refused(body: Any, path: str) -> None:
+    headers = {
+        "x-api-key": "none",
+        "anthropic-version": "2023-06-01",
+        "anthropic-beta": ",".join((CONTEXT_BETA, COMPACT_EDIT_BETA, COMPACT_BETA, BINDING_BETA)),
+    }
+    plain = {key: value for key, value in body.items() if "count" not in path or key not in UNCOUNTED}
+    assert FakeApi().handle(path, headers, json.dumps(plain).encode()).status == 200
+    for junk in JUNK:
+        for sent in spoiled(plain, junk):
+            api = FakeApi()
+            answer = api.handle(path, headers, json.dumps(sent).encode())
+            assert (answer.status == 200) == (api.faulty == [])
