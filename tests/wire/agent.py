@@ -11,6 +11,7 @@ from typing import Any
 import anthropic
 from tests.fake_api import Recorded, call
 from tests.fake_api.fixture import ServedApi
+from tests.faults.support import NOTE_SECTIONS, SECTIONS
 
 from trimtab import ApiError, Engine, Facts, Info, ManualRequest, Request, Usage
 from trimtab.outcome import Outcome
@@ -22,38 +23,11 @@ TOOLS: list[dict[str, Any]] = [
     {"name": name, "description": f"{name}s a file", "input_schema": {"type": "object"}}
     for name in ("Read", "Edit", "Bash")
 ]
-SUMMARY = "<analysis>thought over</analysis>\n<summary>\n" + "\n\n".join(
-    f"{number}. {title}:\n   the ledgers were put in order"
-    for number, title in enumerate(
-        (
-            "Primary request and intent",
-            "Key technical concepts",
-            "Files and code sections",
-            "Errors and fixes",
-            "Problem solving",
-            "All user messages",
-            "Pending tasks",
-            "Current work",
-            "Optional next step",
-        ),
-        1,
-    )
-) + "\n</summary>"  # fmt: skip
-NOTES = "\n\n".join(
-    f"# {title}\nthe ledgers were put in order"
-    for title in (
-        "Title",
-        "Current state",
-        "Task",
-        "Files",
-        "Workflow",
-        "Errors and corrections",
-        "System",
-        "Learnings",
-        "Key results",
-        "Worklog",
-    )
+DONE = "the ledgers were put in order"
+SUMMARY = "<analysis>thought over</analysis>\n<summary>\n{}\n</summary>".format(
+    "\n\n".join(f"{number}. {title}:\n   {DONE}" for number, title in enumerate(SECTIONS, 1))
 )
+NOTES = "\n\n".join(f"# {title}\n{DONE}" for title in NOTE_SECTIONS)
 
 
 def asks_for_a_summary(recorded: Recorded) -> bool:
