@@ -121,4 +121,6 @@ def _frames(answer: Answer) -> Iterator[bytes | None]:
         if sent == how.error_after:
             yield frame(how.error.body)
             return
-        yield frame(event) if how.mangle is None else how.mangle(frame(event))
+        made = frame(event) if how.mangle is None else how.mangle(frame(event))
+        if made:  # an empty chunk would end the stream
+            yield made

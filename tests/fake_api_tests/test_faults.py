@@ -125,6 +125,11 @@ def test_events_can_be_spoiled(fake_api: Served) -> None:
     assert read(fake_api(say("hello", delivery=spoiled))).content[0].text == "good-bye"
 
 
+def test_an_event_can_be_lost(fake_api: Served) -> None:
+    lost = Delivery(mangle=lambda event: b"" if b"hello" in event else event)
+    assert read(fake_api(say("hello", delivery=lost))).content[0].text == ""
+
+
 def test_an_event_too_late_times_out(fake_api: Served) -> None:
     with pytest.raises((anthropic.APITimeoutError, httpx2.ReadTimeout)):
         read(fake_api(say("hello", delivery=Delivery(pause=0.5))), timeout=0.1)
