@@ -26,7 +26,7 @@ from .effects import (
 from .files import Files, NoFiles
 from .redaction import Redactor, redact_all
 from .store import MemoryStore, Store
-from .summarizers.base import Summarizer, checked
+from .summarizers.base import Summarizer
 
 STAND_IN_TOKENS = 4000
 """Size of the text that stands for a model's answer in a dry run, where the stage declares none."""
@@ -49,13 +49,13 @@ class Ports:
     def perform(self, effect: Effect) -> Any:
         """Answer one effect. What a port raises is the stage's to handle."""
         if isinstance(effect, Ask):
-            return checked(self._summarizer().answer(effect.question))
+            return self._summarizer().answer(effect.question)
         return self._rest(effect)
 
     async def aperform(self, effect: Effect) -> Any:
         """The same in an event loop; files and store are reached in a worker thread."""
         if isinstance(effect, Ask):
-            return checked(await self._summarizer().aanswer(effect.question))
+            return await self._summarizer().aanswer(effect.question)
         if isinstance(effect, Pause):
             return await asyncio.sleep(effect.seconds)
         if isinstance(effect, Hook) and self.hooks is not None:

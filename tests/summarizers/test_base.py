@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,11 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.scenes import unfenced
 
-from trimtab.conversation.request import Request, Usage
-from trimtab.effects import AskFailed, Question, Reply
+from trimtab.conversation.request import Request
+from trimtab.effects import Question
 from trimtab.summarizers import parse
 from trimtab.summarizers.anthropic import AnthropicSummarizer
-from trimtab.summarizers.base import checked, plain_text, scrub
+from trimtab.summarizers.base import plain_text, scrub
 from trimtab.summarizers.canned import CannedSummarizer
 from trimtab.summarizers.command import CommandSummarizer
 
@@ -113,35 +112,3 @@ def test_any_other_name_is_refused_with_the_list(spec: str) -> None:
 def test_a_missing_file_of_answers_is_an_os_error(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError):
         parse(f"canned:{tmp_path / 'none.yaml'}")
-
-
-@pytest.mark.parametrize(
-    "reply",
-    [
-        None,
-        "words",
-        Reply(["words"]),  # type: ignore[arg-type]
-        Reply("words", None),  # type: ignore[arg-type]
-        Reply("words", ["end_turn"]),  # type: ignore[arg-type]
-        Reply("words", usage={"input_tokens": 1}),  # type: ignore[arg-type]
-        Reply("words", model=["m"]),  # type: ignore[arg-type]
-        Reply("words", block=["compaction"]),  # type: ignore[arg-type]
-    ],
-)
-def test_an_answer_of_another_type_than_declared_is_a_failed_question(reply: object) -> None:
-    with pytest.raises(AskFailed, match=r"answer") as caught:
-        checked(reply)
-    assert caught.value.reason == "error"
-
-
-def test_an_answer_of_the_wrong_type_is_paid_for_all_the_same() -> None:
-    usage = Usage(5, output=7)
-    with pytest.raises(AskFailed) as caught:
-        checked(Reply("words", stop=5, usage=usage))  # type: ignore[arg-type]
-    assert caught.value.usage == usage
-
-
-@given(st.text(st.characters(exclude_categories=())))
-def test_of_a_good_answer_only_what_utf8_cannot_hold_is_replaced(text: str) -> None:
-    reply = Reply(text, "end_turn", Usage(5, output=7), model="m")
-    assert checked(reply) == replace(reply, text=scrub(text))

@@ -11,7 +11,7 @@ from typing import Any
 import anthropic
 from tests.fake_api import Recorded, call
 from tests.fake_api.fixture import ServedApi
-from tests.faults.support import NOTE_SECTIONS, SECTIONS
+from tests.faults.support import answer, notes
 
 from trimtab import ApiError, Engine, Facts, Info, ManualRequest, Request, Usage
 from trimtab.outcome import Outcome
@@ -23,11 +23,8 @@ TOOLS: list[dict[str, Any]] = [
     {"name": name, "description": f"{name}s a file", "input_schema": {"type": "object"}}
     for name in ("Read", "Edit", "Bash")
 ]
-DONE = "the ledgers were put in order"
-SUMMARY = "<analysis>thought over</analysis>\n<summary>\n{}\n</summary>".format(
-    "\n\n".join(f"{number}. {title}:\n   {DONE}" for number, title in enumerate(SECTIONS, 1))
-)
-NOTES = "\n\n".join(f"# {title}\n{DONE}" for title in NOTE_SECTIONS)
+SUMMARY = answer("the ledgers were put in order")
+NOTES = notes("the ledgers were put in order")
 
 
 def asks_for_a_summary(recorded: Recorded) -> bool:

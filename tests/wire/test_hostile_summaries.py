@@ -75,6 +75,17 @@ def test_a_name_that_steers_the_terminal_is_not_the_models(fake_api: Served) -> 
     assert [one.cost for one in calls(outcome)] == [None], "nobody knows its price"
 
 
+@pytest.mark.filterwarnings("ignore:Pydantic serializer warnings")  # the SDK's, of what is not of its types
+def test_a_name_that_is_no_text_is_nobodys(fake_api: Served) -> None:
+    def listed(event: bytes) -> bytes:
+        return event.replace(b'"model": "claude-haiku-4-5"', b'"model": ["claude-haiku-4-5"]')
+
+    outcome = compact(engine(fake_api(say(SUMMARY, delivery=Delivery(mangle=listed)))), loop(12, 3000))
+    [one] = calls(outcome)
+    assert (one.problem, one.model) == (None, MODEL), "the name that was asked for"
+    assert one.cost is not None
+
+
 @pytest.mark.parametrize("tail", ["\x00", "\x1b[2J", "\u202e", "\ufeff"])
 def test_characters_that_nobody_sees_leave_a_request_that_the_api_takes(fake_api: Served, tail: str) -> None:
     api = fake_api(SUMMARY.replace(BODY, f"put in order{tail}"))

@@ -9,6 +9,7 @@ from typing import Any
 
 from ..conversation.request import Usage
 from ..effects import AskFailed, Reply
+from .base import scrub
 from .headers import repeatable, retry_after
 
 NO_KEY = "no key: set ANTHROPIC_API_KEY, or give a client of your own"
@@ -37,15 +38,23 @@ def reply_of(stream: Any) -> Reply:
         raise AskFailed(
             "error", "the stream ended before the answer did", transient=True, usage=_usage(message)
         )
+    if not isinstance(message.stop_reason, str):
+        kind = type(message.stop_reason).__name__
+        raise AskFailed(
+            "error", f"the answer's stop reason is a {kind}", transient=True, usage=_usage(message)
+        )
+    usage = _usage(message)
+    model = message.model if isinstance(message.model, str) else None
     block = next((one for one in message.content if one.type == "compaction"), None)
     if block is not None:
         # Unsent fields stay away: a compaction block goes back as it came.
         given = block.model_dump(mode="json", exclude_unset=True, warnings=False)
         if not given.get("content"):
-            return Reply("", message.stop_reason, _usage(message), model=message.model)
-        return Reply(given["content"], message.stop_reason, _usage(message), model=message.model, block=given)
+            return Reply("", message.stop_reason, usage, model=model)
+        return Reply(given["content"], message.stop_reason, usage, model=model, block=given)
     text = "".join(block.text for block in message.content if block.type == "text")
-    return Reply(text, message.stop_reason, _usage(message), model=message.model)
+    # JSON can spell half a surrogate pair, which no later request could carry.
+    return Reply(scrub(text), message.stop_reason, usage, model=model)
 
 
 def failure_of(problem: Exception, stream: Any = None) -> AskFailed:

@@ -7,11 +7,10 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any, Protocol
 
 from ..conversation.items import blocks_of
-from ..conversation.request import Message, Request, Usage
+from ..conversation.request import Message, Request
 from ..effects import AskFailed, Question, Reply
 from ..templating import fence, mark, without_labels
 
@@ -20,7 +19,6 @@ __all__ = [
     "Question",
     "Reply",
     "Summarizer",
-    "checked",
     "plain_text",
     "refuse_compaction",
     "scrub",
@@ -55,31 +53,6 @@ def refuse_compaction(question: Question) -> None:
 def too_late(seconds: float) -> AskFailed:
     """The failure of a writer that took too long; the same words as the driver's."""
     return AskFailed("error", f"no answer within {seconds:g} s", transient=True)
-
-
-def checked(reply: Any) -> Reply:
-    """What a port has answered, as the core relies on it: of the declared types, and a text that UTF-8 can hold.
-
-    An endpoint may send any JSON in the place of a name, and half a surrogate pair that no later request could
-    carry. Raises AskFailed.
-    """
-    if not isinstance(reply, Reply):
-        raise AskFailed("error", f"the summarizer answered with a {type(reply).__name__}, not with a Reply")
-    kinds = {"text": str, "stop": str, "usage": Usage | None, "model": str | None, "block": Mapping | None}
-    for name, kind in kinds.items():
-        value = getattr(reply, name)
-        if not isinstance(value, kind):
-            raise AskFailed(
-                "error",
-                f"the answer's {name} is a {type(value).__name__}",
-                transient=True,
-                usage=_paid(reply),
-            )
-    return replace(reply, text=scrub(reply.text)) if _LONE.search(reply.text) else reply
-
-
-def _paid(reply: Reply) -> Usage | None:
-    return reply.usage if isinstance(reply.usage, Usage) else None
 
 
 def scrub(value: Any) -> Any:

@@ -167,7 +167,8 @@ class _Heard:
             )
             raise AskFailed("error", words, transient=True, usage=self.usage)
         stop = STOPS.get(self.finish, self.finish)
-        return Reply("".join(self.text), stop, self.usage, model=self.model)
+        # JSON can spell half a surrogate pair, which no later request could carry.
+        return Reply(scrub("".join(self.text)), stop, self.usage, model=self.model)
 
 
 def _ask(client: OpenAI, parameters: dict[str, Any], seconds: float | None) -> Reply:
