@@ -154,9 +154,8 @@ def main(arguments: Sequence[str]) -> int:
     for text in texts:
         estimate(text)
     spent = perf_counter() - start
-    print(
-        f"{len(texts):,} texts, {sum(map(len, texts)):,} characters: {spent * 1e6 / len(texts):.2f} µs a text"
-    )
+    each = spent * 1e6 / max(1, len(texts))
+    print(f"{len(texts):,} texts, {sum(map(len, texts)):,} characters: {each:.2f} µs a text")
     return 0
 
 

@@ -50,7 +50,9 @@ _THOUGHTS = re.compile(r"\A.*?^[ \t]*(?:Summary:|<summary>)[ \t]*$", re.DOTALL |
 
 @dataclass(frozen=True, slots=True)
 class Cut:
-    """A place where a context was compacted (``summary``: the recorded one), or could have been (None)."""
+    """A place where a context was compacted (``summary``: the recorded one), or could have been (None); where a
+    client went on with nothing, there is none either.
+    """
 
     path: Path
     number: int
@@ -138,8 +140,12 @@ def cuts(path: Path, every: int = 0) -> Iterator[Cut]:
         end = part[-1]
         following = contexts.get(number + 1)
         if end.boundary is not None and following and end.request.messages:
-            first, *rest = following[-1].request.messages
-            yield Cut(path, number, end.request, rest, text_of(first.get("content")))
+            after = following[-1].request
+            first = after.info[0] if after.messages else None
+            # A summary without a word is no message, and the first one then is what came next.
+            summed = first is not None and first.origin == "summary"
+            summary = text_of(after.messages[0].get("content")) if summed else None
+            yield Cut(path, number, end.request, after.messages[1 if summed else 0 :], summary)
         for at in range(FIRST_CUT, len(part) - 1, every) if every else ():
             before = part[at].request
             yield Cut(path, number, before, part[-1].request.messages[len(before.messages) :], None)
@@ -185,10 +191,10 @@ def rows(path: Path, pack: Pack, every: int = 0) -> Iterator[Row]:
         if not cut.needed:
             continue
         ledger = judge(cut, compacted(pack, cut.before)[0])
-        if cut.summary is None:
+        recorded = without_thoughts(cut.summary or "")
+        if not recorded:
             yield Row(cut, ledger)
             continue
-        recorded = without_thoughts(cut.summary)
         grounded = judge(cut, compacted(pack, cut.before, recorded)[0])
         refused = refusal(shipped, cut.before, recorded)
         yield Row(cut, ledger, judge(cut, recorded), grounded, refused)

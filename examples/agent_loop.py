@@ -29,12 +29,16 @@ TOOLS = [
 ]
 
 
-def use_tool(root: Path, name: str, file_path: str = ".") -> str:
-    path = (root / file_path).resolve()
-    if not path.is_relative_to(root):
-        return "error: that is outside the folder"
+def use_tool(root: Path, name: str, given: dict[str, Any]) -> str:
     try:
-        return path.read_text() if name == "Read" else "\n".join(sorted(one.name for one in path.iterdir()))
+        path = (root / str(given.get("file_path", "."))).resolve()
+        if not path.is_relative_to(root):
+            return "error: that is outside the folder"
+        return (
+            path.read_text("utf-8")
+            if name == "Read"
+            else "\n".join(sorted(one.name for one in path.iterdir()))
+        )
     except (OSError, ValueError) as problem:
         return f"error: {problem}"
 
@@ -62,14 +66,15 @@ class Agent:
         return outcome
 
     def ask(self) -> Any:
-        outcome = self.event("before_request")
+        outcome, why = self.event("before_request"), "see above"
         while outcome.send:
             try:
                 return self.client.messages.create(**outcome.body)
             except (BadRequestError, ContentTooLargeError) as problem:
-                error = ApiError(str(problem.api_message), problem.status_code, problem.type)
+                why = str(problem.api_message)
+                error = ApiError(why, problem.status_code, problem.type)
                 outcome = self.event("overflow", error=error)
-        raise SystemExit("the conversation cannot be sent any more")
+        raise SystemExit(f"the conversation cannot be sent any more: {why}")
 
     def add(self, role: str, content: Any) -> None:
         self.messages.append({"role": role, "content": content})
@@ -85,7 +90,7 @@ class Agent:
             calls = [block for block in answer.content if block.type == "tool_use"]
             if not calls:
                 return "".join(block.text for block in answer.content if block.type == "text")
-            results = [(call.id, use_tool(self.root, call.name, **call.input)) for call in calls]
+            results = [(call.id, use_tool(self.root, call.name, call.input)) for call in calls]
             self.add(
                 "user", [{"type": "tool_result", "tool_use_id": id, "content": text} for id, text in results]
             )

@@ -128,6 +128,13 @@ def test_made_up_cuts_judge_the_ledger_alone(tmp_path: Path) -> None:
     assert all(row.ledger.named == row.ledger.needed == 1 for row in found)
 
 
+@pytest.mark.parametrize("summary", ["Analysis:\nHm.\n\nSummary:\n", "\n", ""])
+def test_where_a_client_went_on_with_nothing_the_ledger_is_judged_alone(tmp_path: Path, summary: str) -> None:
+    (row,) = rows(recorded(tmp_path, summary, AFTER), load(PACK))
+    assert (row.recorded, row.grounded) == (None, None)
+    assert row.ledger.named == row.ledger.needed == 3
+
+
 @pytest.mark.parametrize(
     ("name", "text", "expected"),
     [

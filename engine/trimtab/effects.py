@@ -51,8 +51,8 @@ class Question:
     ``model`` is the name to send (``same`` is resolved before). With ``request`` the call is native:
     system, tools and messages of that request, then ``prompt`` as one more user message; ``system`` is
     then unused. Without it ``prompt`` is the whole user message and ``system`` the system prompt.
-    ``max_output`` is in tokens (None: the port's default), ``timeout`` in seconds (None: no limit),
-    ``effort`` is ``none low medium high`` or None. ``forbids_tools``: the API itself is to let no tool be
+    ``max_output`` is in tokens, ``timeout`` in seconds (None: the port's own), ``effort`` is
+    ``none low medium high`` or None. ``forbids_tools``: the API itself is to let no tool be
     called, at the price of its cache. ``compacts``: the API's own compaction of ``request`` is asked for,
     and ``prompt`` holds further wishes, if any; a port that has none is ``unavailable``.
     """

@@ -130,7 +130,11 @@ class FakeApi:
                 answer = self._answer(recorded, raw)
             except Refused as refused:
                 recorded.refusal = refused.refusal
-                answer = Answer(refused.refusal.status, refused.refusal.body, refused.refusal.headers)
+            except Exception as problem:  # a value that no check of ours foresees is nothing the API takes
+                recorded.refusal = Refusal(400, f"the request cannot be read: {problem!r}")
+            if recorded.refusal is not None:
+                why = recorded.refusal
+                answer = Answer(why.status, why.body, why.headers)
             recorded.status = answer.status
             request_id = f"req_{len(self.requests):06d}"
             if answer.status >= 400:

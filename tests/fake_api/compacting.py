@@ -54,7 +54,7 @@ def check_request(asked: Asked) -> None:
     for name, value in others.items():
         if value:
             raise invalid(f"compaction: cannot be combined with {name}")
-    if not any(message["role"] != "system" for message in messages):
+    if all(block["type"] == "compaction" for message in messages for block in _spoken(message)):
         raise invalid("messages: there is nothing to summarize", "compaction_nothing_to_summarize")
     calls = [
         block["id"] for block in blocks(messages[-1]) if block["type"] in ("tool_use", "server_tool_use")
@@ -62,6 +62,10 @@ def check_request(asked: Asked) -> None:
     answered = [block.get("tool_use_id") for block in blocks(messages[-1])]
     if messages[-1]["role"] == "assistant" and any(call not in answered for call in calls):
         raise invalid("messages: the last turn is not finished", "compaction_incomplete_turn")
+
+
+def _spoken(message: Json) -> list[Json]:
+    return [] if message["role"] == "system" else blocks(message)
 
 
 def _compactions(asked: Asked) -> Iterator[tuple[int, int, Json]]:

@@ -36,7 +36,9 @@ class Delivery:
     ``headers_after`` and ``pause`` (before each event) are seconds. After ``drop_after`` events the connection
     breaks; after ``end_after`` the stream ends as if it were complete; behind ``malformed_after`` events stands one
     that is no JSON; ``error_after`` is followed by the error ``error``. ``content_type`` and ``body`` replace the
-    right ones, as a gateway's own page does.
+    right ones, as a gateway's own page does. So many ``pings`` come behind the beginning of a stream, and each
+    event goes out as ``mangle`` makes it, in pieces of ``piece`` bytes with a ``pause`` before each. ``reset``: where
+    the connection breaks, it is reset.
     """
 
     headers_after: float = 0.0
@@ -48,6 +50,10 @@ class Delivery:
     error: Refusal = field(default_factory=lambda: Refusal(529, "Overloaded"))
     content_type: str | None = None
     body: bytes | None = None
+    pings: int = 1
+    mangle: Callable[[bytes], bytes] | None = None
+    piece: int | None = None
+    reset: bool = False
 
 
 @dataclass(frozen=True)

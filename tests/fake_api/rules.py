@@ -228,6 +228,10 @@ def _tools(turns: list[Turn], unfinished: bool) -> Iterable[Problem]:
             seen.add(call)
 
 
+Waiting = tuple[str, str]
+"""Id and type of a call of a tool that the API runs."""
+
+
 def _calls_server(kind: str) -> bool:
     return kind in ("server_tool_use", "mcp_tool_use")
 
@@ -236,43 +240,50 @@ def _answers_server(kind: str) -> bool:
     return kind != "tool_result" and kind.endswith("_tool_result")
 
 
-def _unresolved(turn: Turn) -> list[str]:
-    waiting: list[str] = []
+def _call_of(kind: str) -> str:
+    """The type of call that a result of this type answers."""
+    return "mcp_tool_use" if kind == "mcp_tool_result" else "server_tool_use"
+
+
+def _unresolved(turn: Turn) -> list[Waiting]:
+    """The calls of a turn that nothing in it answers."""
+    waiting: list[Waiting] = []
     for piece in turn.pieces:
-        block = piece.block
-        if _calls_server(block["type"]):
-            waiting.append(block["id"])
-        elif _answers_server(block["type"]) and block["tool_use_id"] in waiting:
-            waiting.remove(block["tool_use_id"])
+        _follow(piece.block, waiting)
     return waiting
 
 
+def _follow(block: Mapping[str, Json], *waiting: list[Waiting]) -> bool:
+    """Add a call to the first of the calls that wait, or take away what a result answers; False if there is none."""
+    if _calls_server(block["type"]):
+        waiting[0].append((block["id"], block["type"]))
+    elif _answers_server(block["type"]):
+        call = (block["tool_use_id"], _call_of(block["type"]))
+        known = next((calls for calls in waiting if call in calls), None)
+        if known is None:
+            return False
+        known.remove(call)
+    return True
+
+
 def _server_tools(turns: list[Turn]) -> Iterable[Problem]:
-    carried: list[str] = []
+    carried: list[Waiting] = []
     for position, turn in enumerate(turns):
         if turn.role != "assistant":
             continue
-        fresh: list[str] = []
+        fresh: list[Waiting] = []
         for piece in turn.pieces:
-            block = piece.block
-            if _calls_server(block["type"]):
-                fresh.append(block["id"])
-            elif _answers_server(block["type"]):
-                call = block["tool_use_id"]
-                if call in fresh:
-                    fresh.remove(call)
-                elif call in carried:
-                    carried.remove(call)
-                else:
-                    text = f"Each `{block['type']}` block must have a corresponding use block before it"
-                    yield Problem(12, text, (call,))
+            if not _follow(piece.block, fresh, carried):
+                kind = piece.block["type"]
+                text = f"Each `{kind}` block must have a corresponding `{_call_of(kind)}` block before it"
+                yield Problem(12, text, (piece.block["tool_use_id"],))
         following = turns[position + 1] if position + 1 < len(turns) else None
         left = list(carried) if following else []
         only_results = following is None or all(p.block["type"] == "tool_result" for p in following.pieces)
         if not only_results:
             left += fresh
             fresh = []
-        for call in left:
+        for call, _ in left:
             yield Problem(12, "a server tool use has no result in its turn", (call,))
         carried = fresh
 

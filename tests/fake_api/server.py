@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import socket
+import struct
 import threading
 import time
 from collections.abc import Iterator
@@ -79,11 +81,19 @@ class _Handler(BaseHTTPRequestHandler):
         self._head(answer, "text/event-stream; charset=utf-8", transfer_encoding="chunked")
         for part in _parts(answer):
             if part is None:
+                if answer.delivery.reset:
+                    self._reset()
                 return  # no last chunk: the client sees that it is not complete
             time.sleep(answer.delivery.pause)
             self.wfile.write(b"%x\r\n%s\r\n" % (len(part), part))
             self.wfile.flush()
         self.wfile.write(b"0\r\n\r\n")
+
+    def _reset(self) -> None:
+        """Close so that the client is told of a reset and not of an end: nothing lingers, nobody else has it open."""
+        self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        self.rfile.close()
+        self.connection.close()
 
     def log_message(self, format: str, *args: Any) -> None:
         pass
@@ -91,8 +101,17 @@ class _Handler(BaseHTTPRequestHandler):
 
 def _parts(answer: Answer) -> Iterator[bytes | None]:
     """The stream's pieces; None where the connection breaks."""
+    size = answer.delivery.piece
+    for whole in _frames(answer):
+        if whole is None or size is None:
+            yield whole
+        else:
+            yield from (whole[at : at + size] for at in range(0, len(whole), size))
+
+
+def _frames(answer: Answer) -> Iterator[bytes | None]:
     how = answer.delivery
-    for sent, event in enumerate(events(answer.message)):
+    for sent, event in enumerate(events(answer.message, how.pings)):
         if sent == how.drop_after:
             yield None
         if sent == how.end_after:
@@ -102,4 +121,6 @@ def _parts(answer: Answer) -> Iterator[bytes | None]:
         if sent == how.error_after:
             yield frame(how.error.body)
             return
-        yield frame(event)
+        made = frame(event) if how.mangle is None else how.mangle(frame(event))
+        if made:  # an empty chunk would end the stream
+            yield made

@@ -18,10 +18,22 @@ _LITERAL = re.compile(r"""Literal\[['"](\w+)['"]\]""")
 
 PRIVATE = frozenset({"betas", "user_profile_id", "workspace_id"})
 """Parameters of the SDK that travel as headers."""
-NO_NULL = {("text", "citations"), ("compaction", "text")}
+NO_NULL = {("text", "citations")}
 """Fields that may be missing but not null (rule 3)."""
 SYSTEM_EXTRAS = frozenset({"clear_at", "output_config"})
 """Of a system message, with a beta header (API-FACTS §3)."""
+
+LISTS = ("tools", "stop_sequences")
+OBJECTS = (
+    "compaction",
+    "context_management",
+    "diagnostics",
+    "metadata",
+    "output_config",
+    "thinking",
+    "tool_choice",
+)
+"""Fields of a request by the kind of their values."""
 
 EXTRA = "Extra inputs are not permitted"
 REQUIRED = "Field required"
@@ -77,9 +89,12 @@ def check_request(body: Mapping[str, Json], *, beta: bool, counting: bool) -> No
         raise invalid("model: Input should be a valid string")
     if not isinstance(body["messages"], list):
         raise invalid("messages: Input should be a valid list")
-    for part, kind in (("tools", list), ("system", (str, list))):
-        if part in body and not isinstance(body[part], kind):
-            raise invalid(f"{part}: Input should be a valid list")
+    if "system" in body and not isinstance(body["system"], str | list):
+        raise invalid("system: Input should be a valid list")
+    for names, kind, words in ((LISTS, list, "list"), (OBJECTS, dict, "dictionary")):
+        for name in names:
+            if body.get(name) is not None and not isinstance(body[name], kind):
+                raise invalid(f"{name}: Input should be a valid {words}")
     for where, block in _system(body.get("system")):
         check_block(block, where, beta, only=("text",))
     for index, message in enumerate(body["messages"]):
@@ -103,6 +118,8 @@ def _check_message(message: Json, where: str, beta: bool) -> None:
     for key in message:
         if key not in {"role", "content"} | more:
             raise invalid(f"{where}.{key}: {EXTRA}")
+    if not isinstance(message["content"], str | list):
+        raise invalid(f"{where}.content: Input should be a valid list")
     if isinstance(message["content"], list):
         only = ("text", "tool_addition", "tool_removal") if system else ()
         for number, block in enumerate(message["content"]):

@@ -12,14 +12,14 @@ PIECE = 40
 """Characters of a text in one event."""
 
 
-def events(message: Mapping[str, Json]) -> Iterator[dict[str, Json]]:
+def events(message: Mapping[str, Json], pings: int = 1) -> Iterator[dict[str, Json]]:
     """The message from ``message_start`` to ``message_stop``; put together again they are the same message."""
     ends = ("content", "stop_reason", "stop_sequence", "stop_details", "context_management")
     start = {**message, "content": [], "stop_reason": None, "stop_sequence": None}
     start = {key: value for key, value in start.items() if key not in ("stop_details", "context_management")}
     start["usage"] = {**message["usage"], "output_tokens": 1}
     yield {"type": "message_start", "message": start}
-    yield {"type": "ping"}
+    yield from [{"type": "ping"}] * pings
     for index, block in enumerate(message["content"]):
         opened, deltas = _opened(block)
         yield {"type": "content_block_start", "index": index, "content_block": opened}

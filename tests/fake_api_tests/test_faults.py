@@ -56,6 +56,11 @@ def test_a_stream_can_break(fake_api: Served) -> None:
         read(fake_api(say("hello", delivery=Delivery(drop_after=4))))
 
 
+def test_a_stream_can_be_reset(fake_api: Served) -> None:
+    with pytest.raises((anthropic.APIConnectionError, httpx2.ReadError), match="reset"):
+        read(fake_api(say("hello", delivery=Delivery(drop_after=4, reset=True))))
+
+
 def test_a_plain_answer_can_break(fake_api: Served) -> None:
     with pytest.raises((anthropic.APIConnectionError, httpx2.RemoteProtocolError)):
         ask(fake_api(say("hello", delivery=Delivery(drop_after=0))))
@@ -106,6 +111,23 @@ def test_events_can_be_slow(fake_api: Served) -> None:
     begun = time.monotonic()
     assert read(api).content[0].text == "hello"
     assert time.monotonic() - begun > 0.03 * 6
+
+
+@pytest.mark.parametrize("how", [Delivery(pause=0.02, pings=20), Delivery(pause=0.0005, piece=1)])
+def test_a_stream_can_be_slow_without_an_event(fake_api: Served, how: Delivery) -> None:
+    begun = time.monotonic()
+    assert read(fake_api(say("hello", delivery=how))).content[0].text == "hello"
+    assert time.monotonic() - begun > 0.02 * 20
+
+
+def test_events_can_be_spoiled(fake_api: Served) -> None:
+    spoiled = Delivery(mangle=lambda event: event.replace(b"hello", b"good-bye"))
+    assert read(fake_api(say("hello", delivery=spoiled))).content[0].text == "good-bye"
+
+
+def test_an_event_can_be_lost(fake_api: Served) -> None:
+    lost = Delivery(mangle=lambda event: b"" if b"hello" in event else event)
+    assert read(fake_api(say("hello", delivery=lost))).content[0].text == ""
 
 
 def test_an_event_too_late_times_out(fake_api: Served) -> None:

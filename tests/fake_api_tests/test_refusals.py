@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import struct
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,6 +9,7 @@ import anthropic
 import pytest
 from tests.fake_api.errors import TYPES
 from tests.fake_api.fixture import Served
+from tests.fake_api.rules import problems
 from tests.fake_api.shapes import block_keys
 from tests.fake_api_tests.support import (
     ASK,
@@ -22,6 +21,7 @@ from tests.fake_api_tests.support import (
     ask,
     assistant,
     error_of,
+    png,
     result,
     text,
     use,
@@ -38,19 +38,16 @@ class Case:
     messages: Any = None
     more: dict[str, Any] = field(default_factory=dict)
     options: dict[str, Any] = field(default_factory=dict)
+    betas: tuple[str, ...] = ()
     status: int = 400
     raises: type[anthropic.APIStatusError] = anthropic.BadRequestError
 
 
 HI = user("hi")
+SEARCH = {"type": "server_tool_use", "id": "s", "name": "web_search", "input": {}}
+THINKING = {"type": "thinking", "thinking": "hm", "signature": "x"}
 MARK = {"type": "ephemeral"}
 HOUR = {"type": "ephemeral", "ttl": "1h"}
-
-
-def png(width: int, height: int) -> dict[str, Any]:
-    head = b"\x89PNG\r\n\x1a\n" + struct.pack(">I4sII", 13, b"IHDR", width, height) + b"\x08\x02\0\0\0"
-    data = base64.b64encode(head + bytes(20)).decode()
-    return {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": data}}
 
 
 CASES = [
@@ -142,12 +139,43 @@ CASES = [
     ),
     Case(
         "a server tool's result alone",
-        "Each `web_search_tool_result` block must have a corresponding use block before it",
+        "Each `web_search_tool_result` block must have a corresponding `server_tool_use` block before it",
         [
             HI,
             assistant({"type": "web_search_tool_result", "tool_use_id": "s", "content": []}, text("so")),
             HI,
         ],
+    ),
+    Case(
+        "an MCP tool's result of another kind of call",
+        "Each `mcp_tool_result` block must have a corresponding `mcp_tool_use` block before it",
+        [HI, assistant(SEARCH, {"type": "mcp_tool_result", "tool_use_id": "s"}, text("so")), HI],
+        betas=("mcp-client-2025-11-20",),
+    ),
+    Case(
+        "a word of the user while a tool of the server is at work",
+        "a server tool use has no result in its turn",
+        [HI, assistant(SEARCH, use("t")), user(result("t"), text("well?"))],
+    ),
+    Case(
+        "a call in the user's turn",
+        "messages.0.content.0: `tool_use` blocks can only be in `assistant` messages",
+        [user([use("t")])],
+    ),
+    Case(
+        "thinking in the user's turn",
+        "thinking blocks can only be in `assistant` messages",
+        [user([THINKING, text("hi")])],
+    ),
+    Case(
+        "an answer that ends with thinking",
+        "The final block in an assistant message cannot be `thinking`.",
+        [HI, assistant(THINKING), HI],
+    ),
+    Case(
+        "a reference to a cache, which the API does not make public",
+        "messages.2.content.0.tool_result.cache_reference: Extra inputs are not permitted",
+        [HI, assistant(use("t")), user([result("t", cache_reference="t")])],
     ),
     Case(
         "five marks",
@@ -175,6 +203,15 @@ CASES = [
         "too many images: 101",
         [user(*[png(1, 1)] * 101)],
     ),
+    Case(
+        "too many images for a model with a wide window",
+        "too many images: 601",
+        [user(*[png(1, 1)] * 601)],
+        {"model": BOUND},
+    ),
+    Case("a content of another kind", "messages.0.content: Input should be a valid list", [user(5)]),
+    Case("a choice that is a word", "tool_choice: Input should be a valid dictionary", more={"tool_choice": "any"}),
+    Case("a stop that is a word", "stop_sequences: Input should be a valid list", more={"stop_sequences": "x"}),
     Case(
         "a system message on an older model",
         "role 'system' is not supported on this model",
@@ -272,7 +309,8 @@ CASES = [
 @pytest.mark.parametrize("case", CASES, ids=[case.name for case in CASES])
 def test_the_request_is_refused_in_the_words_of_the_api(fake_api: Served, case: Case) -> None:
     api = fake_api("never said", **case.options)
-    error = error_of(api, **{**case.more, **({} if case.messages is None else {"messages": case.messages})})
+    messages = {} if case.messages is None else {"messages": case.messages}
+    error = error_of(api, *case.betas, **{**case.more, **messages})
     assert type(error) is case.raises
     assert (error.status_code, error.type) == (case.status, TYPES[case.status])
     assert case.words in str(error.api_message)
@@ -316,7 +354,7 @@ GOOD: dict[str, list[Any]] = {
     "a search of the server": [
         HI,
         assistant(
-            {"type": "server_tool_use", "id": "s", "name": "web_search", "input": {}},
+            SEARCH,
             {"type": "web_search_tool_result", "tool_use_id": "s", "content": []},
             text("found"),
         ),
@@ -341,3 +379,9 @@ def test_the_keys_of_blocks_are_those_of_the_sdk() -> None:
     assert allowed - required == {"cache_control", "caller", "toolset_name"}
     assert "compaction" in block_keys(True)
     assert "compaction" not in block_keys(False)
+
+
+def test_a_hundred_thousand_messages_are_the_most() -> None:
+    messages = [HI, assistant(text("so"))] * 50_000
+    assert [one.rule for one in problems(messages, prefill=True)] == []
+    assert [one.rule for one in problems([*messages, HI], prefill=True)] == [20]

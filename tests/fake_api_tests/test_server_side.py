@@ -233,6 +233,23 @@ def test_a_compaction_block_must_come_back_as_it_was_and_first(fake_api: Served,
             {"messages": [user("go")], "tools": TOOLS, "tool_choice": {"type": "any"}},
             "cannot be combined with tool_choice",
         ),
+        ({"messages": [user("go")], "context_management": {"edits": []}}, "combined with context_management"),
+        (
+            {"messages": [user("go")], "output_config": {"format": {"type": "json_schema", "schema": {}}}},
+            "combined with output_config.format",
+        ),
+        (
+            {
+                "messages": [user("go")],
+                "output_config": {"task_budget": {"type": "tokens", "total": 9, "remaining": 5}},
+            },
+            "combined with task_budget.remaining",
+        ),
+        (
+            {"messages": [assistant({"type": "compaction", "content": None})]},
+            "compaction_nothing_to_summarize",
+        ),
+        ({"messages": [user("word " * 700_000)]}, "prompt is too long"),
     ],
 )
 def test_a_compaction_is_not_for_every_request(fake_api: Served, more: Any, words: str) -> None:

@@ -276,3 +276,8 @@ def test_naming_it_imports_no_sdk() -> None:
     )
     environment = {"PYTHONPATH": ":".join(sys.path)}
     assert subprocess.run([sys.executable, "-c", program], env=environment, check=False).returncode == 0
+
+
+def test_half_a_character_is_replaced() -> None:
+    with asking(Chat(["so \ud800 far"])) as (writer, _):
+        assert writer.answer(Question("p", "m")).text == "so \ufffd far"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from typing import Any
 
 import pytest
 
@@ -36,6 +37,13 @@ def test_what_is_not_told_costs_nobody_knows_what() -> None:
     assert cost_of(None, MODEL) is None
     assert cost_of(Usage(5), MODEL) is None
     assert cost_of(Usage(5, output=1), "no-such-model") is None
+
+
+@pytest.mark.parametrize("name", [["claude-opus-5-5"], 5, {"model": "claude-opus-5-5"}])
+def test_a_name_that_is_no_text_is_no_models(name: Any) -> None:
+    usage = Usage.of({"input_tokens": 1_000_000, "output_tokens": 0}, name)
+    assert usage.model is None
+    assert cost_of(usage, MODEL) == pytest.approx(1.0)
 
 
 def test_models_the_table_lacks_are_looked_up_where_the_prices_are_installed() -> None:

@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from tests.fake_api.fixture import ServedApi
-from tests.faults.support import HEAD, Message, accepted, shown
+from tests.faults.support import HEAD, SECTIONS, Message, accepted, shown
 from tests.session.packs import engine_of
+from tests.wire.agent import TOOLS
 
 from trimtab import Engine, Facts, Request
 from trimtab.outcome import Outcome
@@ -19,15 +20,7 @@ from trimtab.summarizers.anthropic import AnthropicSummarizer
 MODEL = "claude-haiku-4-5"
 NOW = 1_700_000_000.0
 SYSTEM = [{"type": "text", "text": "You keep the ledgers of a harbour. " * 40}]
-TOOLS: list[dict[str, Any]] = [
-    {"name": name, "description": f"{name}s a file", "input_schema": {"type": "object"}}
-    for name in ("Read", "Edit", "Bash")
-]
-NINE = (
-    "expects: {extract: summary, strip: [analysis], sections: [Primary request and intent, Key technical concepts, "
-    "Files and code sections, Errors and fixes, Problem solving, All user messages, Pending tasks, Current work, "
-    "Optional next step]}"
-)
+NINE = f"expects: {{extract: summary, strip: [analysis], sections: [{', '.join(SECTIONS)}]}}"
 
 
 def pack(more: str = NINE, *, keep: str = "keep: {newest: {rounds: 1}}", at: str = "", top: str = "") -> str:

@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from tests.fake_api import Recorded, call
+from tests.fake_api import Recorded, call, too_long
 from tests.fake_api.fixture import Served, ServedApi
 from tests.wire.agent import NOTES, SUMMARY, asks_for_a_summary
 from tests.wire.test_loop import causes
@@ -41,13 +41,17 @@ def model(recorded: Recorded) -> Any:
     return [thought, {"type": "text", "text": f"I have read {len(results)} files."}]
 
 
-def run(api: ServedApi, folder: Path, said: str, *options: str) -> tuple[list[str], list[str]]:
-    """Lines of the answers and of the log."""
+def started(api: ServedApi, folder: Path, said: str, *options: str) -> subprocess.CompletedProcess[str]:
     environment = {**os.environ, "PYTHONPATH": str(ROOT / "engine"), "ANTHROPIC_API_KEY": "none"}
     command = [sys.executable, "-W", "error", str(AGENT), "--base-url", api.url, "--folder", str(folder)]
-    done = subprocess.run(
+    return subprocess.run(
         [*command, *options], input=said, env=environment, capture_output=True, text=True, timeout=120
     )
+
+
+def run(api: ServedApi, folder: Path, said: str, *options: str) -> tuple[list[str], list[str]]:
+    """Lines of the answers and of the log."""
+    done = started(api, folder, said, *options)
     assert done.returncode == 0, done.stderr
     return done.stdout.splitlines(), done.stderr.splitlines()
 
@@ -89,3 +93,28 @@ def test_it_lets_the_model_see_nothing_outside_its_folder(fake_api: Served, tmp_
     results = [block["content"] for block in api.sent[1].body["messages"][2]["content"]]
     assert results[0] == "error: that is outside the folder"
     assert results[1].startswith("error: ")
+
+
+def test_a_call_that_makes_no_sense_is_an_error_for_the_model_and_not_the_end(
+    fake_api: Served, tmp_path: Path
+) -> None:
+    (tmp_path / "image.png").write_bytes(b"\x89PNG\xff")
+    asked = [
+        call("Read", file_path=5),
+        call("Read", file_path="a\0b"),
+        call("Read", path="ledger.csv"),
+        call("Read", file_path="image.png"),
+    ]
+    api = fake_api(asked, "so")
+    assert run(api, tmp_path, "look\n")[0] == ["so"]
+    results = [block["content"] for block in api.sent[1].body["messages"][2]["content"]]
+    assert [one.partition(":")[0] for one in results] == ["error"] * 4
+
+
+def test_what_the_api_never_takes_ends_it_with_the_apis_words(fake_api: Served, tmp_path: Path) -> None:
+    done = started(fake_api(otherwise=too_long(210_432, 200_000)), tmp_path, "look\n")
+    assert (done.returncode, done.stdout) == (1, "")
+    last = done.stderr.splitlines()[-1]
+    assert last == (
+        "the conversation cannot be sent any more: prompt is too long: 210432 tokens > 200000 maximum"
+    )

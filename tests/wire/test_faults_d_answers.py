@@ -4,6 +4,8 @@ and the receipt says what was tried, what came of it and what it cost.
 
 from __future__ import annotations
 
+import json
+import time
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +13,7 @@ import pytest
 from tests.fake_api import (
     Delivery,
     Refusal,
+    Reply,
     call,
     overloaded,
     rate_limited,
@@ -36,12 +39,27 @@ from tests.wire.summing import (
 
 from trimtab.tokens.models import lookup
 
+SDK_WARNS = pytest.mark.filterwarnings("ignore:Pydantic serializer warnings")
+"""The SDK does, of answers that are not of its types."""
 LATE = say(SUMMARY, delivery=Delivery(headers_after=0.6))
 SLOW = say(SUMMARY, delivery=Delivery(pause=0.1))
+SORRY = "I'm sorry, but I can't help with that."
+PINGS = say(SUMMARY, delivery=Delivery(pause=0.05, pings=200))
+DRIPS = say(SUMMARY, delivery=Delivery(pause=0.05, piece=1))
 BODY = SUMMARY[SUMMARY.index("<summary>") + 9 : SUMMARY.index("</summary>")]
 
 
 # --- D2: what passes is tried again, and what was paid for is in the receipt
+
+
+def body(raw: bytes, kind: str = "text/event-stream") -> Reply:
+    """An answer of these bytes, whatever was asked."""
+    return say("", delivery=Delivery(content_type=kind, body=raw))
+
+
+def mangled(old: bytes, new: bytes) -> Reply:
+    """The good answer, with other bytes for some of its own."""
+    return say(SUMMARY, delivery=Delivery(mangle=lambda event: event.replace(old, new)))
 
 
 PASSING: dict[str, Any] = {
@@ -54,9 +72,29 @@ PASSING: dict[str, Any] = {
     "an event that is no JSON": say(SUMMARY, delivery=Delivery(malformed_after=5)),
     "an error in the stream": say(SUMMARY, delivery=Delivery(error_after=5)),
     "a page of a gateway": say("", delivery=Delivery(content_type="text/html", body=b"<html>busy</html>")),
+    "a connection that is reset": say(SUMMARY, delivery=Delivery(drop_after=6, reset=True)),
+    "a connection that is reset at once": say(SUMMARY, delivery=Delivery(drop_after=0, reset=True)),
+    "an error with the status of success": body(json.dumps(overloaded().body).encode(), "application/json"),
+    "an error that stands in a stream as it is": body(json.dumps(overloaded().body).encode()),
+    "a body without a byte": body(b""),
+    "an event that is null": body(b"event: message_start\ndata: null\n\n"),
+    "an event that is a list": body(b"event: message_start\ndata: [1]\n\n"),
+    "an event without end": body(b"event: message_start\ndata: " + b"[" * 200_000 + b"\n\n"),
+    "a number without end": body(b'event: message_start\ndata: {"type": ' + b"9" * 6000 + b"}\n\n"),
+    "words before the beginning": body(
+        b'event: content_block_delta\ndata: {"type": "content_block_delta", "index": 0, "delta": '
+        b'{"type": "text_delta", "text": "so"}}\n\n'
+    ),
+    "words of a block that is not there": mangled(b'"index": 0', b'"index": 7'),
+    "words that are none": mangled(b'"text": "<ana', b'"text": null, "more": "<ana'),
+    "a message without a list of blocks": mangled(b'"content": []', b'"content": null'),
+    "a message that does not tell its usage": mangled(b'"usage": {', b'"usage": null, "more": {'),
+    "bytes that are no UTF-8": mangled(b"ledgers", b"ledg\xff\xfers"),
+    "a stop reason that is a list": mangled(b'"end_turn"', b'["end_turn"]'),
 }
 
 
+@SDK_WARNS
 @pytest.mark.parametrize("name", PASSING)
 def test_d2_what_passes_is_tried_again_after_a_pause(
     fake_api: Served, name: str, pauses: list[float]
@@ -71,6 +109,7 @@ def test_d2_what_passes_is_tried_again_after_a_pause(
     assert not api.faulty
 
 
+@SDK_WARNS
 @pytest.mark.parametrize("name", PASSING)
 def test_d2_what_does_not_pass_leaves_the_conversation_as_it_was(fake_api: Served, name: str) -> None:
     api = fake_api(otherwise=PASSING[name])
@@ -108,10 +147,12 @@ def test_d2_what_the_api_says_not_to_repeat_is_not_repeated(fake_api: Served) ->
     assert problems(compact(engine(api), loop(12, 3000))) == ["error"]
 
 
-@pytest.mark.parametrize("answer", [LATE, SLOW])
+@pytest.mark.parametrize("answer", [LATE, SLOW, PINGS, DRIPS])
 def test_d2_an_answer_that_takes_too_long_is_given_up(fake_api: Served, answer: Any) -> None:
     api = fake_api(answer)
+    begun = time.monotonic()
     outcome = compact(engine(api, pack(f"{NINE}, timeout_seconds: 0.3, retries: 0")), loop(12, 3000))
+    assert time.monotonic() - begun < 3
     [one] = calls(outcome)
     assert one.problem == "error"
     assert "within 0.3 s" in str(one.message) or "in time" in str(one.message)
@@ -163,6 +204,23 @@ GATE: dict[str, tuple[Any, str, str]] = {
     "no tag": (BODY, "invalid", "a usable text"),
     "an error as text": ("API Error: 529 Overloaded", "invalid", "a usable text"),
     "a section too few": (SUMMARY.replace("Pending tasks", "Rest"), "invalid", "sections are there"),
+    "a refusal in words": (f"<summary>{SORRY}</summary>", "refusal", "no refusal"),
+    "a refusal outside of the tags": (SORRY, "invalid", "a usable text"),
+    "a stop reason that nobody knows": (
+        mangled(b'"end_turn"', b'"mood_swing"'),
+        "invalid",
+        "the answer is finished",
+    ),
+    "blocks of a kind that nobody knows": (
+        mangled(b'"content_block": {"type": "text"', b'"content_block": {"type": "sound"'),
+        "empty",
+        "a text is there",
+    ),
+    "millions of characters": (
+        mangled(b'"<ana', b'"' + b"x" * 3_000_000 + b"<ana"),
+        "larger",
+        "a usable text",
+    ),
     "larger than its source": (
         SUMMARY.replace("</summary>", "more words " * 5400 + "</summary>"),
         "larger",
@@ -171,6 +229,7 @@ GATE: dict[str, tuple[Any, str, str]] = {
 }
 
 
+@SDK_WARNS
 @pytest.mark.parametrize("name", GATE)
 def test_d2_an_unusable_answer_replaces_nothing_and_the_gate_says_why(
     fake_api: Served, name: str, tmp_path: Path

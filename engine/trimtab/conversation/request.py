@@ -41,7 +41,7 @@ class Usage:
 
     @classmethod
     def of(cls, raw: Mapping[str, Any], model: str | None = None, final: bool = True) -> Usage:
-        """Read the API's own ``usage`` object; missing and null counts are 0."""
+        """Read the API's own ``usage`` object; a count that is none is 0, a ``model`` that is no text is None."""
 
         def number(key: str) -> int:
             value = raw.get(key)
@@ -52,7 +52,7 @@ class Usage:
             cache_read=number("cache_read_input_tokens"),
             cache_write=number("cache_creation_input_tokens"),
             output=number("output_tokens") if final else None,
-            model=model,
+            model=model if isinstance(model, str) else None,
             cache_write_hour=_hour(raw.get("cache_creation")),
         )
 

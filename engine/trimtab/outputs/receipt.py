@@ -220,7 +220,9 @@ def restorable(receipt: Receipt, folder: str | None = None) -> list[str]:
         if report.commit is None or report.children or report.restorable is None:
             continue
         what = touched(report)
-        where = "stored" if report.restorable == "stored" else "hidden from the model; the transcript has them"
+        where = (
+            "stored" if report.restorable == "stored" else "hidden from the model; the transcript has them"
+        )
         command = f": trimtab undo {folder} {report.commit}" if folder and not receipt.run.dry else ""
         lines.append(f"{report.commit} {report.id}: {what}, {where}{command}")
         for part, name in enumerate(report.remarks.get("commits", ())[1:], 2):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import Mapping
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
@@ -11,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 from ..effects import AskFailed, Question, Reply
 from .anthropic_answers import NO_KEY, failure_of, reply_of
 from .anthropic_questions import MAX_OUTPUT, parameters_of
-from .base import scrub, too_late
+from .base import scrub
+from .bounds import Bounds
 
 if TYPE_CHECKING:
     from anthropic import Anthropic, AsyncAnthropic
@@ -70,9 +70,9 @@ class AnthropicSummarizer:
             return await asyncio.to_thread(self.answer, question)
         parameters = self._parameters(question)
         try:
-            return await _aask(self._async_client, parameters)
+            return await _aask(self._async_client, parameters, question.timeout)
         except UnicodeEncodeError:
-            return await _aask(self._async_client, scrub(parameters))
+            return await _aask(self._async_client, scrub(parameters), question.timeout)
 
     def _parameters(self, question: Question) -> dict[str, Any]:
         model = self._models.get(question.model, question.model)
@@ -94,15 +94,14 @@ class AnthropicSummarizer:
 
 
 def _ask(client: Anthropic, parameters: dict[str, Any], seconds: float | None) -> Reply:
-    """The answer to one request, whose events may take so many seconds together."""
-    until = None if seconds is None else time.monotonic() + seconds
+    """The answer to one request, which may take so many seconds; the SDK's own limit is about each piece of it."""
+    bounds = Bounds(seconds)
     stream: Any = None
     try:
         with _messages(client, parameters).stream(**parameters) as stream:
+            bounds.watch(stream.response)
             for _ in stream:
-                # The SDK's own limit is about each event, and slow ones never reach it.
-                if until is not None and time.monotonic() > until:
-                    raise too_late(seconds)
+                pass
             return reply_of(stream)
     except UnicodeEncodeError:
         raise
@@ -110,11 +109,13 @@ def _ask(client: Anthropic, parameters: dict[str, Any], seconds: float | None) -
         raise failure_of(problem, stream) from problem
 
 
-async def _aask(client: AsyncAnthropic, parameters: dict[str, Any]) -> Reply:
-    """The same in an event loop, whose driver cancels what takes too long."""
+async def _aask(client: AsyncAnthropic, parameters: dict[str, Any], seconds: float | None) -> Reply:
+    """The same in an event loop, whose driver may cancel it before."""
+    bounds = Bounds(seconds)
     stream: Any = None
     try:
         async with _messages(client, parameters).stream(**parameters) as stream:
+            bounds.watch(stream.response)
             async for _ in stream:
                 pass
             return reply_of(stream)

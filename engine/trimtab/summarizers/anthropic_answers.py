@@ -4,23 +4,27 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from ..conversation.request import Usage
 from ..effects import AskFailed, Reply
+from .base import scrub
 from .failures import on_the_way, passes, too_long
 from .headers import repeatable, retry_after
 
 NO_KEY = "no key: set ANTHROPIC_API_KEY, or give a client of your own"
 
 _TOO_LONG = (
-    re.compile(r"prompt is too long: (?P<size>\d+) tokens > (?P<limit>\d+)"),
-    re.compile(r"exceed context limit: (?P<size>\d+) \+ (?P<more>\d+) > (?P<limit>\d+)"),
+    re.compile(r"prompt is too long: (?P<size>\d{1,15}) tokens > (?P<limit>\d{1,15})"),
+    re.compile(r"exceed context limit: (?P<size>\d{1,15}) \+ (?P<more>\d{1,15}) > (?P<limit>\d{1,15})"),
     re.compile(r"prompt is too long|exceeds? (?:the )?(?:maximum )?context"),
 )
 """API-FACTS §6; the last one is for gateways that reword the text."""
 _MEDIA = re.compile(r"image_|\bimages?\b.*(?:exceed|invalid)|too many images|could not process|\bpdf", re.I)
 _PASSING = frozenset({"overloaded_error", "api_error", "rate_limit_error", "timeout_error"})
+_UNREADABLE = (ValueError, TypeError, LookupError, AttributeError, AssertionError, RecursionError)
+"""What the SDK raises at events that are not what it knows: it trusts their types."""
 _NO_COMPACTION = re.compile(r"^compaction: (?:Extra inputs|.*not (?:supported|available|enabled))", re.I)
 
 
@@ -34,15 +38,23 @@ def reply_of(stream: Any) -> Reply:
         raise AskFailed(
             "error", "the stream ended before the answer did", transient=True, usage=_usage(message)
         )
+    if not isinstance(message.stop_reason, str):
+        kind = type(message.stop_reason).__name__
+        raise AskFailed(
+            "error", f"the answer's stop reason is a {kind}", transient=True, usage=_usage(message)
+        )
+    usage = _usage(message)
+    model = message.model if isinstance(message.model, str) else None
     block = next((one for one in message.content if one.type == "compaction"), None)
     if block is not None:
         # Unsent fields stay away: a compaction block goes back as it came.
-        given = block.model_dump(mode="json", exclude_unset=True)
+        given = block.model_dump(mode="json", exclude_unset=True, warnings=False)
         if not given.get("content"):
-            return Reply("", message.stop_reason, _usage(message), model=message.model)
-        return Reply(given["content"], message.stop_reason, _usage(message), model=message.model, block=given)
+            return Reply("", message.stop_reason, usage, model=model)
+        return Reply(given["content"], message.stop_reason, usage, model=model, block=given)
     text = "".join(block.text for block in message.content if block.type == "text")
-    return Reply(text, message.stop_reason, _usage(message), model=message.model)
+    # JSON can spell half a surrogate pair, which no later request could carry.
+    return Reply(scrub(text), message.stop_reason, usage, model=model)
 
 
 def failure_of(problem: Exception, stream: Any = None) -> AskFailed:
@@ -59,7 +71,7 @@ def failure_of(problem: Exception, stream: Any = None) -> AskFailed:
 
     if (failure := on_the_way(problem, anthropic, "the API", usage)) is not None:
         return failure
-    if stream is not None and isinstance(problem, ValueError | AssertionError):
+    if stream is not None and isinstance(problem, _UNREADABLE):
         words = f"the stream cannot be read: {type(problem).__name__}: {problem}"
         return AskFailed("error", words, transient=True, usage=usage)
     if isinstance(problem, TypeError) and "authentication method" in str(problem):
@@ -97,20 +109,22 @@ def _heard(stream: Any) -> Any:
         return None
 
 
-def _usage(message: Any) -> Usage:
-    """What is paid for: of a call with iterations all of them, for a compaction's totals are 0."""
-    raw: dict[str, Any] = message.usage.model_dump()
-    parts = [part for part in raw.get("iterations") or () if isinstance(part, Mapping)]
-    if not parts:
-        return Usage.of(raw, message.model)
-    each = [Usage.of(part) for part in parts]
-    return Usage(
-        sum(one.input for one in each),
-        sum(one.cache_read for one in each),
-        sum(one.cache_write for one in each),
-        sum(one.output or 0 for one in each),
-        message.model,
-        sum(one.cache_write_hour for one in each),
+def _usage(message: Any) -> Usage | None:
+    """What is paid for: of a call with iterations all of them, for a compaction's totals are 0; None if not told."""
+    if message.usage is None:
+        return None
+    raw: dict[str, Any] = message.usage.model_dump(warnings=False)
+    whole, parts = Usage.of(raw, message.model), raw.get("iterations")
+    each = [Usage.of(part) for part in parts if isinstance(part, Mapping)] if isinstance(parts, list) else []
+    if not each:
+        return whole
+    return replace(
+        whole,
+        input=sum(one.input for one in each),
+        cache_read=sum(one.cache_read for one in each),
+        cache_write=sum(one.cache_write for one in each),
+        output=sum(one.output or 0 for one in each),
+        cache_write_hour=sum(one.cache_write_hour for one in each),
     )
 
 

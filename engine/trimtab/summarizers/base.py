@@ -50,10 +50,9 @@ def refuse_compaction(question: Question) -> None:
         raise AskFailed("unavailable", "this summarizer writes texts; the API's own compaction is not its")
 
 
-def too_late(seconds: float | None) -> AskFailed:
+def too_late(seconds: float) -> AskFailed:
     """The failure of a writer that took too long; the same words as the driver's."""
-    message = "no answer in time" if seconds is None else f"no answer within {seconds:g} s"
-    return AskFailed("error", message, transient=True)
+    return AskFailed("error", f"no answer within {seconds:g} s", transient=True)
 
 
 def scrub(value: Any) -> Any:

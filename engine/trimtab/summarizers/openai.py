@@ -7,14 +7,14 @@ from __future__ import annotations
 import asyncio
 import os
 import re
-import time
 from collections.abc import Mapping
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from ..conversation.request import Usage
 from ..effects import AskFailed, Question, Reply
-from .base import plain_text, refuse_compaction, scrub, too_late
+from .base import plain_text, refuse_compaction, scrub
+from .bounds import Bounds
 from .failures import on_the_way, passes, too_long
 from .headers import repeatable, retry_after
 
@@ -36,7 +36,8 @@ STOPS: Mapping[str, str] = {
 
 _TOO_LONG = (
     re.compile(
-        r"maximum context length is (?P<limit>\d+) tokens.*?(?:resulted in|requested) (?P<size>\d+)", re.S
+        r"maximum context length is (?P<limit>\d{1,15}) tokens.*?(?:resulted in|requested) (?P<size>\d{1,15})",
+        re.S,
     ),
     re.compile(r"context_length_exceeded|maximum context|exceeds? (?:the )?(?:available )?context", re.I),
 )
@@ -98,7 +99,8 @@ class OpenAISummarizer:
         if self._async_client is None:
             return await asyncio.to_thread(self.answer, question)
         refuse_compaction(question)
-        return await _aask(self._async_client, self._parameters(question, self._async_client))
+        parameters = self._parameters(question, self._async_client)
+        return await _aask(self._async_client, parameters, question.timeout)
 
     def _sync(self) -> OpenAI:
         if self._client is None:
@@ -166,27 +168,29 @@ class _Heard:
             )
             raise AskFailed("error", words, transient=True, usage=self.usage)
         stop = STOPS.get(self.finish, self.finish)
-        return Reply("".join(self.text), stop, self.usage, model=self.model)
+        # JSON can spell half a surrogate pair, which no later request could carry.
+        return Reply(scrub("".join(self.text)), stop, self.usage, model=self.model)
 
 
 def _ask(client: OpenAI, parameters: dict[str, Any], seconds: float | None) -> Reply:
-    until = None if seconds is None else time.monotonic() + seconds
+    bounds = Bounds(seconds)
     heard = _Heard(parameters["model"])
     try:
         with client.with_options(max_retries=0).chat.completions.create(**parameters) as stream:
+            bounds.watch(stream.response)
             for chunk in stream:
                 heard.take(chunk)
-                if until is not None and time.monotonic() > until:
-                    raise too_late(seconds)
         return heard.reply()
     except Exception as problem:  # whatever the SDK or its transport raises is a failed question
         raise _failure(problem, heard) from problem
 
 
-async def _aask(client: AsyncOpenAI, parameters: dict[str, Any]) -> Reply:
+async def _aask(client: AsyncOpenAI, parameters: dict[str, Any], seconds: float | None) -> Reply:
+    bounds = Bounds(seconds)
     heard = _Heard(parameters["model"])
     try:
         async with await client.with_options(max_retries=0).chat.completions.create(**parameters) as stream:
+            bounds.watch(stream.response)
             async for chunk in stream:
                 heard.take(chunk)
         return heard.reply()
