@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import stat
+import time
 from pathlib import Path
 
 import pytest
@@ -43,6 +45,23 @@ def test_what_a_killed_process_left_is_nobodys_turn(tmp_path: Path) -> None:
     first, second = two(tmp_path)
     assert not first.taken()
     assert first.take()
+    assert second.taken()
+
+
+def test_a_turn_that_is_kept_far_too_long_binds_nobody(tmp_path: Path) -> None:
+    first, second = two(tmp_path)
+    first.take()
+    long_ago = time.time() - locks.STOPPED - 1
+    os.utime(tmp_path / "journal.turn", (long_ago, long_ago))
+    assert not second.taken()
+    assert not second.take(), "it is still the other's"
+
+
+def test_a_turn_begins_when_it_is_taken_and_not_when_its_file_was_made(tmp_path: Path) -> None:
+    (tmp_path / "journal.turn").touch()
+    os.utime(tmp_path / "journal.turn", (0, 0))
+    first, second = two(tmp_path)
+    first.take()
     assert second.taken()
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
+import time
 from pathlib import Path
 
 if sys.platform == "win32":
@@ -13,6 +14,9 @@ else:
     import fcntl
 
 _FLAGS = os.O_RDWR | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0)
+
+STOPPED = 5.0
+"""Seconds after which a turn is nobody's: it takes milliseconds, so the process that has it was stopped."""
 
 
 class Turn:
@@ -27,7 +31,7 @@ class Turn:
         self._fd = -1
 
     def taken(self) -> bool:
-        """Whether somebody else has the turn."""
+        """Whether somebody else has the turn, and has not been stopped meanwhile."""
         if self._fd >= 0:
             return False
         try:
@@ -35,7 +39,7 @@ class Turn:
         except OSError:
             return False
         try:
-            return not try_lock(fd)
+            return not try_lock(fd) and time.time() < os.fstat(fd).st_mtime + STOPPED
         finally:
             os.close(fd)
 
@@ -49,6 +53,9 @@ class Turn:
             os.close(fd)
             return False
         self._fd = fd
+        # The time of the file is when the turn began, also of one that a killed process has left.
+        os.lseek(fd, 0, os.SEEK_SET)
+        os.write(fd, b".")
         return True
 
     def leave(self) -> None:

@@ -2,7 +2,7 @@
 
 Whoever must start over reads the whole journal again, so one that goes on without a break is always faster. Hence a
 loser takes the *turn*, and everybody else looks for one before a run begins and waits, for a limited time: who has the
-turn may have been stopped, and then it is kept for as long as that process is there.
+turn may have been stopped.
 """
 
 from __future__ import annotations
