@@ -111,6 +111,8 @@ def show(done: Sequence[Rewritten], problems: Sequence[Problem], dry: bool, show
             click.echo(escaped(difference(each)), nl=False)
         else:
             click.echo(escaped(f"{'would change' if dry else 'changed'}: {each.path}"))
+    if changed and dry and not show_diff:
+        click.echo("  --diff shows what; without --check it is written")
     told(done, "look at this")
     for problem in problems:
         click.echo(problem_text(problem), err=True)

@@ -85,8 +85,8 @@ def _tests_text(start: Start, pack: Pack) -> str:
         "window": int(limits.get("window") or 0),
         "quiet": f"stages: {{{quiet}}}, " if first in known else "",
         "stage": first,
-        "more": "",
     }
+    more: list[str] = []
     auto = limits.get("auto")
     if auto is not None and first in known and not any(map(pack.settings.get, ELSEWHERE)):
         # Forty results that are, by any estimate, about half the threshold: the usage alone decides.
@@ -97,5 +97,7 @@ def _tests_text(start: Start, pack: Pack) -> str:
             "limits": f"limits: {{auto: {int(auto)}}}, " if float(auto).is_integer() else "",
         }
         cases = [texts.THRESHOLD, texts.KEPT] if start.base == NONE else [texts.THRESHOLD]
-        filled["more"] = "".join(each.substitute(filled, **numbers) for each in cases)
-    return texts.TESTS.substitute(filled)
+        more += [each.substitute(filled, **numbers) for each in cases]
+    if start.base == "claude-code":
+        more.append(texts.IDLE.substitute(filled))
+    return texts.TESTS.substitute(filled, more="".join(more))

@@ -13,9 +13,7 @@ version: 0.1.0
 description: $description
 requires: "$requires"
 extends: [$base]
-$changes
-stages: []
-"""
+$changes"""
 )
 """A pack that builds on another."""
 
@@ -27,10 +25,10 @@ settings:
 # tools:
 #   read: [Read, "mcp__docs__*"]
 
-# Change a stage by naming it; everything else of it stays, and a case in tests/ keeps the change. `trimtab show
-# claude-code` lists them:
-# stages:
-#   - {id: idle-clear, when: {idle_minutes: {at_least: 30}}}
+# A stage is changed by naming it; everything else of it stays. `trimtab show claude-code` lists them; give each change
+# a case in tests/.
+stages:
+  - {id: idle-clear, when: {idle_minutes: {at_least: 30}}}    # old results go after half an hour, not after a whole one
 """
 
 ALONE = Template(
@@ -103,6 +101,19 @@ THRESHOLD = Template(
     usage: {input_tokens: "{used}"}
     answers: [unavailable]
     expect: {${limits}stages: {$stage: "{verdict}"}}
+"""
+)
+
+IDLE = Template(
+    """
+  - name: after {minutes} idle minutes old results are {verdict}
+    table:
+      - {minutes: 29, now: "2030-01-02T10:29:00Z", verdict: skipped}
+      - {minutes: 30, now: "2030-01-02T10:30:00Z", verdict: committed}
+    given: {rounds: {count: 8, tool: Read, at: "2030-01-02T10:00:00Z"}}
+    model: $model
+    now: "{now}"
+    expect: {stages: {idle-clear: "{verdict}"}}
 """
 )
 
