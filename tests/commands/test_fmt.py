@@ -57,6 +57,17 @@ def test_a_folder_stands_for_its_pack_and_a_file_named_twice_is_done_once(
     ]
 
 
+def test_a_folder_that_is_no_pack_stands_for_the_packs_below_it(
+    trimtab: Callable, file: Path, tmp_path: Path
+) -> None:
+    inner = tmp_path / "packs" / "mine" / "pack.yaml"
+    inner.parent.mkdir(parents=True)
+    inner.write_text(file.read_text("utf-8"), "utf-8")
+    assert trimtab("fmt", "--check", "--json", tmp_path / "packs").json["files"] == [
+        {"file": str(inner), "changed": True}
+    ]
+
+
 def test_a_file_that_cannot_be_read_leaves_the_others_formatted(trimtab: Callable, file: Path) -> None:
     broken = file.with_name("broken.yaml")
     broken.write_text("a: 1\na: 2\n", "utf-8")

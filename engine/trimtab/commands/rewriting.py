@@ -13,6 +13,7 @@ import click
 from ..packs.document import MARK, read_text
 from ..packs.installed import PACK_FILE
 from ..packs.problems import PackError, Problem
+from ..packs.sources import packs_below
 from ..writing import replace_file, rights_to_replace
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -135,10 +136,12 @@ def told(done: Sequence[Rewritten], word: str) -> None:
 
 
 def _files(names: Sequence[str]) -> Iterator[Path]:
-    """The files named, each once. Raises click.BadParameter for what is no file of a pack."""
+    """The files named, each once; a folder that is no pack itself stands for the packs below it.
+
+    Raises click.BadParameter for what is no file of a pack.
+    """
     found: dict[Path, Path] = {}
-    for name in names:
-        path = Path(name)
+    for path in (one for name in names for one in packs_below(Path(name)) or [Path(name)]):
         if path.is_dir():
             path = path / PACK_FILE
         if not path.is_file():
